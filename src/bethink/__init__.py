@@ -1,0 +1,5 @@
+"""bethink: memory for AI agents.
+
+>>> from bethink import Memory
+>>> memory = Memory("agent.db")
+"""

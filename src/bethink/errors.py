@@ -1,0 +1,148 @@
+"""Everything bethink raises, in one tree.
+
+    BethinkError
+    ├─ InvalidInput          (ValueError)   what was given cannot be taken: field, what it is, the fix
+    │  ├─ InvalidMessage                    a message, part, tool call or result
+    │  ├─ InvalidNamespace                  a namespace or one of its segments
+    │  └─ ImportFailed                      a line or item of an import file: where, and why
+    ├─ BudgetError           (ValueError)   what must be in a context does not fit: what, and by how much
+    ├─ NotFound              (LookupError)  nothing of that id in this namespace
+    │  └─ Forgotten                         it was here; `forget` removed it or what it was made of
+    ├─ Conflict                             somebody wrote first, or an id is used for something else
+    ├─ MissingExtra          (ImportError)  an optional package is not installed: the install line
+    └─ StoreError                           the database: cause on `__cause__`
+       ├─ StoreBusy                         locked by another process for longer than the timeout
+       ├─ StoreClosed                       used after `close()`
+       ├─ SchemaError                       written by a newer version, or not a bethink database
+       ├─ EmbedderMismatch                  holds vectors of another embedding model
+       └─ CorruptStore                      damaged file or row
+
+A message always names the field or the thing, what was found, and what to do about it. Values are named by their type and
+size, never printed: an error ends up in logs, and a memory may not.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BethinkError",
+    "BudgetError",
+    "Conflict",
+    "CorruptStore",
+    "EmbedderMismatch",
+    "Forgotten",
+    "ImportFailed",
+    "InvalidInput",
+    "InvalidMessage",
+    "InvalidNamespace",
+    "MissingExtra",
+    "NotFound",
+    "SchemaError",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreError",
+]
+
+
+class BethinkError(Exception):
+    """Base of all errors that bethink raises on purpose."""
+
+
+class InvalidInput(BethinkError, ValueError):
+    """An argument cannot be taken; nothing was written."""
+
+    def __init__(self, field: str, problem: str, fix: str = "") -> None:
+        self.field = field
+        self.problem = problem
+        self.fix = fix
+        super().__init__(f"{field}: {problem}" + (f" — {fix}" if fix else ""))
+
+    def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, str, str]]:
+        return type(self), (self.field, self.problem, self.fix)
+
+
+class InvalidMessage(InvalidInput):
+    """A message cannot be taken; nothing of its batch was written."""
+
+
+class InvalidNamespace(InvalidInput):
+    """A namespace cannot be taken."""
+
+
+class ImportFailed(InvalidInput):
+    """A line or item of an import file cannot be taken. `field` says where (`"line 12"`, `"[3].messages[0]"`)."""
+
+
+class BudgetError(BethinkError, ValueError):
+    """What must be in a context does not fit its budget.
+
+    Attributes:
+        budget: tokens asked for.
+        needed: tokens that the parts which may not be left out need.
+        parts: those parts, each `(name, tokens)`, largest first.
+    """
+
+    def __init__(self, budget: int, needed: int, parts: tuple[tuple[str, int], ...]) -> None:
+        self.budget = budget
+        self.needed = needed
+        self.parts = parts
+        listed = ", ".join(f"{name} {tokens}" for name, tokens in parts)
+        super().__init__(
+            f"budget of {budget} tokens is {needed - budget} too small: {listed} must be in the context "
+            f"— raise the budget to at least {needed}, or shorten or unpin what is listed"
+        )
+
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, tuple[tuple[str, int], ...]]]:
+        return type(self), (self.budget, self.needed, self.parts)
+
+
+class NotFound(BethinkError, LookupError):
+    """Nothing of that id in this namespace."""
+
+
+class Forgotten(NotFound):
+    """It was here once; `forget` removed it, or something it was made of."""
+
+
+class Conflict(BethinkError):
+    """Another writer was first, or an id already stands for something else. Nothing was written.
+
+    Attributes:
+        expected, actual: the tips that differed, or None where the conflict is about an id.
+    """
+
+    def __init__(self, message: str, *, expected: int | None = None, actual: int | None = None) -> None:
+        self.expected = expected
+        self.actual = actual
+        super().__init__(message)
+
+
+class MissingExtra(BethinkError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f'{what} needs an optional package — pip install "bethink[{extra}]"')
+
+
+class StoreError(BethinkError):
+    """The database could not do it; the driver's error is the `__cause__`. Nothing was half-written."""
+
+
+class StoreBusy(StoreError):
+    """Another process held the database's write lock for longer than the timeout."""
+
+
+class StoreClosed(StoreError):
+    """The store was used after `close()`."""
+
+
+class SchemaError(StoreError):
+    """The file was written by a newer version of bethink, or is no bethink database."""
+
+
+class EmbedderMismatch(StoreError):
+    """The file holds vectors of another embedding model; the two would be mixed in one ranking."""
+
+
+class CorruptStore(StoreError):
+    """The file, or a row of it, is damaged."""

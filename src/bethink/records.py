@@ -1,0 +1,222 @@
+"""Long-term values: what is kept beyond one thread, and what threads fold into.
+
+    Record ─┬─ Note       text as given, by `store()`
+            ├─ Insight    one curated fact about somebody: the profile is made of these
+            └─ Summary    of a thread that was ended
+    Node                  a summary of a span of one thread's messages (a fold)
+    Receipt               what a context was made of
+
+All are frozen. A record's text never changes under its id: a newer statement is a new record that supersedes the old one. What
+does change is counted (`access_count`, `last_accessed`), joined by further `sources`, or closed (`retired_at`). Two times
+are kept: `valid_from`/`valid_to` say when it is true in the world, `recorded_at`/`retired_at` when the system knew it.
+
+Every derived text names the messages it rests on; when those are forgotten, so is the text.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from bethink.messages import Trust
+
+__all__ = [
+    "AnyRecord",
+    "Importance",
+    "Insight",
+    "Line",
+    "Node",
+    "Note",
+    "Polarity",
+    "Receipt",
+    "ReceiptLine",
+    "Record",
+    "RecordKind",
+    "Source",
+    "Summary",
+    "Topic",
+]
+
+Importance: TypeAlias = Literal["high", "medium", "low"]
+Polarity: TypeAlias = Literal["positive", "negative"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary"]
+Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
+
+
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One message that a record rests on.
+
+    `text` is the record as this message alone would word it: when other sources are forgotten, a record that survives takes
+    its text from one that remains, and nothing of the forgotten wording is left. `start`/`end` is the span in the message's
+    text, in characters.
+    """
+
+    message_id: str
+    thread_id: str
+    text: str
+    start: int = 0
+    end: int = 0
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of a summary: a text, the ids of the messages it rests on (never empty), when the newest of them was said."""
+
+    text: str
+    sources: tuple[str, ...]
+    at: datetime
+    speaker: str = ""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """What all long-term records share.
+
+    Attributes:
+        id: UUIDv7; of a derived record, made from what it is derived from (see `ids.derived_id`).
+        text: what it says, in one line or a few.
+        trust: the lowest trust among its sources.
+        recorded_at: when the system came to know it.
+        retired_at: when it stopped being current (superseded, archived, withdrawn); None while it is.
+        valid_from, valid_to: when it is true in the world; None is open.
+        importance, pinned, access_count, last_accessed: see `insights.retention`.
+        superseded_by, reason: the record that took its place, and why it was retired.
+        sources: the messages it rests on, oldest first; empty for a note given by the caller.
+        metadata: JSON of the caller's own.
+    """
+
+    id: str
+    text: str
+    trust: Trust
+    recorded_at: datetime
+    retired_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    importance: Importance = "medium"
+    pinned: bool = False
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    superseded_by: str | None = None
+    reason: str = ""
+    sources: tuple[Source, ...] = ()
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def kind(self) -> RecordKind:
+        """`"note"`, `"insight"` or `"summary"`."""
+        raise NotImplementedError("a Record is always one of its kinds")
+
+    @property
+    def current(self) -> bool:
+        return self.retired_at is None
+
+
+class Note(Record, frozen=True, kw_only=True, omit_defaults=True, tag="note"):
+    """A text that the caller asked to keep."""
+
+    @property
+    def kind(self) -> RecordKind:
+        return "note"
+
+
+class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insight"):
+    """One fact about somebody.
+
+    Attributes:
+        topic: what sort of fact.
+        subject: whom it is about: `"user"`, or a name in lower case.
+        slot: which question it answers (`"name"`, `"residence"`, `"diet"`, `"likes:coffee"`). A subject has one current value
+            per slot; another value in the same slot supersedes the former.
+        value: the answer, normalised for comparison.
+        polarity: negative for what is denied or disliked.
+    """
+
+    topic: Topic
+    subject: str
+    slot: str
+    value: str
+    polarity: Polarity = "positive"
+
+    @property
+    def kind(self) -> RecordKind:
+        return "insight"
+
+
+class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summary"):
+    """The summary of a thread up to `through`. `text` is its lines joined by newlines."""
+
+    thread_id: str
+    lines: tuple[Line, ...]
+    through: int
+
+    @property
+    def kind(self) -> RecordKind:
+        return "summary"
+
+
+AnyRecord: TypeAlias = Note | Insight | Summary
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A summary of a span of one thread: level 1 of messages, level n of the nodes of level n-1 named in `children`.
+
+    Attributes:
+        covers: the seqs it stands for, as inclusive ranges in order. Exactly these messages, no others.
+        lines: what is left of them; may be empty (nothing worth a line).
+        author: who wrote it: `"extractive"`, or a model's name.
+    """
+
+    id: str
+    level: int
+    covers: tuple[tuple[int, int], ...]
+    lines: tuple[Line, ...]
+    author: str
+    created_at: datetime
+    children: tuple[str, ...] = ()
+
+    @property
+    def first_seq(self) -> int:
+        return self.covers[0][0]
+
+    @property
+    def last_seq(self) -> int:
+        return self.covers[-1][1]
+
+
+class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of a context outside the recent messages: where it stood, what it was made of, why it was there.
+
+    `of` says what `id` names: a message, a record, or a node (whose line number is `index`).
+    """
+
+    section: str
+    of: Literal["message", "record", "node"]
+    id: str
+    reason: str
+    index: int = 0
+    tokens: int = 0
+    cut: tuple[int, int] | None = None
+    scores: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one context was made of: ids, never text, and all that is needed to build the same bytes again.
+
+    Attributes:
+        recent: the messages shown verbatim, as inclusive seq ranges in order.
+        digest: SHA-256 of the context's bytes; `replay` compares.
+        query_digest: SHA-256 of the query, so that the words asked are not kept a second time.
+    """
+
+    id: str
+    thread_id: str
+    created_at: datetime
+    budget: int
+    tokens: int
+    counter: str
+    ranker: str
+    renderer: int
+    digest: str
+    query_digest: str = ""
+    lines: tuple[ReceiptLine, ...] = ()
+    recent: tuple[tuple[int, int], ...] = ()

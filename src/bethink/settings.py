@@ -1,0 +1,72 @@
+"""Every knob with its default, in one frozen value. Nothing else in the package hard-codes one of these numbers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from bethink.errors import InvalidInput
+
+__all__ = ["Retention", "Settings"]
+
+
+class Retention(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters of the retention score (see `insights.retention`).
+
+    `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight.
+    """
+
+    base_decay: timedelta = timedelta(days=30)
+    recency_boost: float = 0.3
+    recency_window: timedelta = timedelta(days=7)
+    high: float = 1.5
+    medium: float = 1.0
+    low: float = 0.8
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a memory behaves.
+
+    Attributes:
+        window: tokens of a context when no budget is given.
+        compaction_trigger: share of the budget at which the oldest messages are folded.
+        compaction_keep: share of the budget that stays verbatim after folding.
+        segment_messages: at most this many messages go into one level-1 summary node.
+        node_tokens: at most this many tokens of lines in one node.
+        node_fan_in: that many nodes of a level are summarised by one of the next.
+        memory_share: at most this share of the budget for what is not recent messages (profile, recalled lines, summary).
+        profile_size: how many insights the profile holds; the lowest scores beyond it are archived.
+        summary_tokens: at most this many tokens of lines in a session summary.
+        recall_limit: how many hits `recall` returns when `k` is not given.
+        embed_at_recall: at most this many waiting units are embedded before a recall searches.
+        retention: parameters of the retention score.
+    """
+
+    window: int = 8_000
+    compaction_trigger: float = 0.75
+    compaction_keep: float = 0.5
+    segment_messages: int = 24
+    node_tokens: int = 160
+    node_fan_in: int = 6
+    memory_share: float = 0.35
+    profile_size: int = 20
+    summary_tokens: int = 200
+    recall_limit: int = 8
+    embed_at_recall: int = 256
+    retention: Retention = Retention()
+
+    def __post_init__(self) -> None:
+        for name in ("window", "segment_messages", "node_tokens", "profile_size", "summary_tokens", "recall_limit"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
+        if self.node_fan_in < 2:
+            raise InvalidInput("settings.node_fan_in", f"{self.node_fan_in}", "use 2 or more")
+        if not 0 < self.compaction_keep < self.compaction_trigger <= 1:
+            raise InvalidInput(
+                "settings.compaction_keep",
+                f"{self.compaction_keep} with a trigger of {self.compaction_trigger}",
+                "keep must be above 0 and below the trigger, the trigger at most 1",
+            )
+        if not 0 <= self.memory_share < 1:
+            raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")

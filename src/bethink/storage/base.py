@@ -1,0 +1,512 @@
+"""Step 5: the waist. Everything above is values; everything below is a database.
+
+A store has few verbs. Each takes one frozen request record and is one transaction: all of it happens or none, and what a verb
+returned has been committed. Options are added as fields with defaults, so a backend never breaks on a new one.
+
+    append   messages into a thread (or a fork of another)        put      records, citations, cursors, receipts, vectors
+    read     the newest messages of a thread, its summary nodes   search   candidates for a query, with their statistics
+    get      things by id                                         forget   things and all that rests on them
+    fold     summary nodes over a span of a thread                scan     everything, page by page
+    check    list what is inconsistent                            stats, bind_embedder, close
+
+What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
+
+- **Namespaces.** A request names one namespace and touches no other. Where `subtree=True`, also those whose leading whole
+  segments equal it: ("a",) covers ("a", "b") and never ("ab",). Comparison is exact: case, `_`, `%` and `-` are letters
+  like any other. The condition is part of the query itself, never a filter after a limit.
+- **Threads.** `thread_id` is unique within its namespace; the same id in two namespaces is two threads.
+- **Order.** Messages are ordered by `seq`, given inside the transaction; time plays no part.
+- **Opening never writes** user data, and reading never does.
+- **Errors** are those of `bethink.errors`; a driver's own error never escapes, it is the `__cause__`.
+- A store may be used from many threads at once, and by many processes on one database; it survives `os.fork`.
+
+Arguments have been checked by the caller (`bethink.values`, `messages.checked`): a store need not repeat it. Texts arrive with
+their index terms (`terms`, see `retrieval.terms`) so that every backend tokenises alike.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from bethink.messages import Message, Trust
+from bethink.models import Fingerprint
+from bethink.records import AnyRecord, Node, Receipt, RecordKind
+from bethink.threads import ForkPoint, ThreadInfo
+from bethink.values import Namespace
+
+__all__ = [
+    "Append",
+    "Appended",
+    "Candidate",
+    "Cite",
+    "Cursor",
+    "Fetched",
+    "Fold",
+    "Forget",
+    "ForgetReceipt",
+    "Found",
+    "Get",
+    "Page",
+    "Pending",
+    "Problem",
+    "Put",
+    "Read",
+    "RecordEntry",
+    "Retire",
+    "Scan",
+    "Scope",
+    "Search",
+    "Stats",
+    "Store",
+    "StoredMessage",
+    "StoredRecord",
+    "Transcript",
+    "Verification",
+]
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """One namespace, or with `subtree` it and all below it."""
+
+    namespace: Namespace
+    subtree: bool = False
+
+
+# -- threads --------------------------------------------------------------------------------------------------------------
+
+
+class Append(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages for the end of a thread, which is made if it is not there.
+
+    Contract:
+        - all messages or none; the order given is kept, contiguous: no other writer's message comes between.
+        - a message whose id is in the thread already, and says the same (`messages.same_message`), is left out: a retry
+          writes nothing twice. One that says something else raises Conflict. An id twice within the batch likewise.
+        - `expected_tip`: raises Conflict(expected, actual) unless the thread's tip equals it; 0 means "no message yet".
+          A batch that is entirely a retry succeeds whatever the tip.
+        - seq and group come from `threads.place`; its InvalidMessage leaves the thread untouched.
+        - `fork_of`: the thread must not exist yet (Conflict); it starts as a copy of the parent's messages up to that seq,
+          with the same ids and seqs, its nodes that lie within, and its cursors cut down to it. NotFound if the parent is not
+          there; InvalidInput if seq is beyond its tip or would cut a group in two (a call without its result).
+        - an empty batch makes the thread if needed, and changes nothing else.
+
+    Attributes:
+        messages: each with an id and a created_at.
+        terms: index terms of each message, parallel to `messages`; "" for one that is not to be found by search.
+        metadata: for the thread, if it is made by this call.
+        at: system time of the call.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    at: datetime
+    messages: tuple[Message, ...] = ()
+    terms: tuple[str, ...] = ()
+    expected_tip: int | None = None
+    fork_of: ForkPoint | None = None
+    metadata: dict[str, object] = msgspec.field(default_factory=dict)
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """The batch as stored, in the order given: new messages with their place, retried ones as they already were.
+
+    `added` counts the new ones; `tip` is the thread's tip after the call.
+    """
+
+    messages: tuple[Message, ...]
+    added: int
+    tip: int
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages of a thread.
+
+    Contract:
+        - `limit`: the newest that many, returned oldest first; None for all; 0 for none.
+        - `before` / `after`: only seqs below / above (exclusive); the limit counts from the newest within.
+        - `whole_groups`: also the members of the returned messages' groups that lie outside, so no result is without its
+          call and no answered call without its result. The result may then exceed the limit.
+        - `pinned`: also every system and developer message of the thread, and every one of tier "permanent".
+        - `nodes`: also the thread's summary nodes that are no child of another, ordered by first_seq.
+        - raises NotFound if there is no such thread.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    limit: int | None = None
+    before: int | None = None
+    after: int | None = None
+    whole_groups: bool = False
+    pinned: bool = False
+    nodes: bool = False
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """What `read` found, of one moment: messages by seq, nodes by first_seq."""
+
+    thread: ThreadInfo
+    messages: tuple[Message, ...]
+    nodes: tuple[Node, ...] = ()
+
+
+class Fold(msgspec.Struct, frozen=True, kw_only=True):
+    """Summary nodes for a thread.
+
+    Contract:
+        - one transaction: the nodes are in, `folded_through` is `through`, and the children named are children.
+        - `expected_through`: raises Conflict unless the thread's `folded_through` equals it: of two who fold the same span,
+          one wins, and the other finds its work done.
+        - a node whose covered messages are not all there (forgotten meanwhile) raises Conflict; NotFound if the thread is gone.
+        - no message is changed or removed.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    nodes: tuple[Node, ...]
+    through: int
+    expected_through: int
+
+
+# -- records --------------------------------------------------------------------------------------------------------------
+
+
+class RecordEntry(msgspec.Struct, frozen=True):
+    """A record to store, with its index terms ("" for one that search is not to find)."""
+
+    record: AnyRecord
+    terms: str = ""
+
+
+class Retire(msgspec.Struct, frozen=True):
+    """Close a record: it stops being current and stays in history. Retiring a retired one changes nothing."""
+
+    record_id: str
+    at: datetime
+    reason: str
+    superseded_by: str | None = None
+    valid_to: datetime | None = None
+
+
+class Cite(msgspec.Struct, frozen=True):
+    """A use of a record: access_count + 1 and last_accessed = max(last_accessed, at), atomically under concurrency."""
+
+    record_id: str
+    at: datetime
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """Move a thread's cursor from what it was; Conflict, and nothing of the request, if it is elsewhere by now.
+
+    That is what makes derivation exactly-once: the result of reading messages up to `through` is stored with the move.
+    """
+
+    thread_id: str
+    which: Literal["extracted", "reflected"]
+    expected: int
+    through: int
+
+
+class Put(msgspec.Struct, frozen=True, kw_only=True):
+    """Long-term records and what goes with them, in one transaction.
+
+    Contract, in the order in which it is applied:
+        - `cursor` first: a Conflict leaves everything untouched.
+        - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
+          was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
+          trust and counters stay. A source names a message that must be there, else NotFound.
+        - `retire`, `cite`: an unknown id raises NotFound.
+        - `receipt`: stored; a known id raises Conflict.
+        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
+          (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+    """
+
+    namespace: Namespace
+    records: tuple[RecordEntry, ...] = ()
+    retire: tuple[Retire, ...] = ()
+    cite: tuple[Cite, ...] = ()
+    cursor: Cursor | None = None
+    receipt: Receipt | None = None
+    vectors: tuple[tuple[int, bytes], ...] = ()
+
+
+class Get(msgspec.Struct, frozen=True, kw_only=True):
+    """Things by id within a scope. Unknown ids are simply absent from the answer."""
+
+    scope: Scope
+    messages: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    receipts: tuple[str, ...] = ()
+
+
+class StoredMessage(msgspec.Struct, frozen=True):
+    """A message with where it is."""
+
+    namespace: Namespace
+    thread_id: str
+    message: Message
+
+
+class StoredRecord(msgspec.Struct, frozen=True):
+    """A record with where it is."""
+
+    namespace: Namespace
+    record: AnyRecord
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """Answer of `get`. A message id that several threads hold (forks) is there once for each."""
+
+    messages: tuple[StoredMessage, ...] = ()
+    records: tuple[StoredRecord, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+
+
+# -- search ---------------------------------------------------------------------------------------------------------------
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """Candidates for a query; ranking them is `retrieval.rank`, the same for every backend.
+
+    Contract:
+        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25.
+        - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
+          `vector` is None.
+        - filters (`scope`, `kinds`, `current`) hold inside each leg, before any limit.
+        - the union of both is returned, each candidate with everything ranking needs; order is unspecified.
+        - retired records are left out unless `current` is False.
+    """
+
+    scope: Scope
+    terms: tuple[str, ...] = ()
+    vector: bytes | None = None
+    kinds: tuple[Literal["message", "note", "insight", "summary"], ...] = ("message", "note", "insight", "summary")
+    limit: int = 200
+    current: bool = True
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A unit that may answer the query.
+
+    Attributes:
+        counts: how often each query term occurs in it (absent: not at all).
+        length: how many terms it has in all.
+        cosine: similarity to the query's vector, -1 to 1; None if it has no vector (yet) or none was asked for.
+    """
+
+    kind: Literal["message"] | RecordKind
+    id: str
+    namespace: Namespace
+    thread_id: str | None
+    seq: int
+    text: str
+    speaker: str
+    trust: Trust
+    at: datetime
+    counts: dict[str, int]
+    length: int
+    cosine: float | None = None
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `search`: candidates, and statistics of the units in scope.
+
+    Attributes:
+        units: how many there are.
+        mean_length: their mean number of terms.
+        frequency: for each query term, in how many of them it occurs (absent: none).
+        pending: how many still wait for their vector.
+    """
+
+    candidates: tuple[Candidate, ...]
+    units: int
+    mean_length: float
+    frequency: dict[str, int]
+    pending: int
+
+
+# -- forgetting -----------------------------------------------------------------------------------------------------------
+
+
+class Forget(msgspec.Struct, frozen=True, kw_only=True):
+    """Remove something and everything that rests on it. Name exactly one of message, record, thread; or none, for the scope.
+
+    Contract:
+        - a message goes from every thread of the scope that holds it (forks), with the other members of its group: half a
+          tool call is no use to anybody.
+        - with a message go: its units (full text, vector), the summary lines that cite it (a node or summary left without
+          lines goes if nothing it covers is left), itself as a source of records, and every receipt that shows it or anything
+          removed or changed with it.
+        - a record left without a source goes too; one that keeps a source takes that source's wording. What a removed
+          record had superseded becomes current again, unless another record of the same subject and slot is.
+        - a record: it, its unit, and receipts that show it. The messages it came from stay.
+        - a thread: its messages as above, its nodes, its receipts, its summary, itself.
+        - the scope: everything in it, and the namespaces themselves.
+        - afterwards the deleted bytes are in no page of the files (free pages and write-ahead log included); only then does
+          the call return.
+        - NotFound if what is named is not there; forgetting a scope that holds nothing returns a receipt of zeros.
+    """
+
+    scope: Scope
+    at: datetime
+    message_id: str | None = None
+    record_id: str | None = None
+    thread_id: str | None = None
+
+
+class ForgetReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a forget removed. It holds counts and hashes, never the words.
+
+    Attributes:
+        message_ids, record_ids, thread_ids: what went (the ids are not secret and help an audit).
+        lines, units, receipts: how many summary lines, search units, and context receipts went.
+        changed: records that stay, with other wording or fewer sources.
+        revived: records that became current again.
+        erased: whether free pages and log have been cleaned of the bytes (False only if a reader held the log open for
+            longer than the timeout; `check` reports it, and the next forget or close finishes it).
+    """
+
+    id: str
+    at: datetime
+    scope: Scope
+    message_ids: tuple[str, ...] = ()
+    record_ids: tuple[str, ...] = ()
+    thread_ids: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    revived: tuple[str, ...] = ()
+    lines: int = 0
+    units: int = 0
+    receipts: int = 0
+    erased: bool = True
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of looking for a text in the raw bytes of the database.
+
+    Attributes:
+        needles: how many byte strings were looked for (pieces of the text in every encoding it may be stored in).
+        files: the files read, each with its size.
+        hits: where a piece was found, `(file, offset, piece)`; empty if it is nowhere.
+    """
+
+    needles: int
+    files: tuple[tuple[str, int], ...]
+    hits: tuple[tuple[str, int, str], ...]
+
+    @property
+    def clean(self) -> bool:
+        return not self.hits
+
+
+# -- scanning -------------------------------------------------------------------------------------------------------------
+
+What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending"]
+
+
+class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of everything of one sort in a scope.
+
+    Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
+    written meanwhile. Order: threads by creation, messages by thread and seq, the rest by insertion; `newest` reverses it.
+
+    Attributes:
+        thread_id: only of this thread (messages, receipts, summaries).
+        kinds, current: for records; `current=True` leaves out the retired.
+        behind: for threads: only those with messages past their "extracted" cursor.
+    """
+
+    what: What
+    scope: Scope
+    after: str | None = None
+    limit: int = 500
+    newest: bool = False
+    thread_id: str | None = None
+    kinds: tuple[RecordKind, ...] | None = None
+    current: bool = False
+    behind: bool = False
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A unit that waits for its vector: its number and the text to embed."""
+
+    unit: int
+    text: str
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Items of the sort asked for, and where to go on; `next` is None at the end."""
+
+    items: tuple[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending, ...]
+    next: str | None = None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """An inconsistency that `check` found: what it is, where, and how to mend it."""
+
+    what: str
+    where: str
+    fix: str = ""
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of a scope, and facts of the whole database."""
+
+    namespaces: int
+    threads: int
+    messages: int
+    nodes: int
+    records: dict[str, int]
+    retired: int
+    receipts: int
+    units: int
+    pending: int
+    schema_version: int
+    embedder: Fingerprint | None
+    size_bytes: int
+    engine: str
+
+
+class Store(Protocol):
+    """The waist. See the module's head and the request records for the contract."""
+
+    def append(self, request: Append, /) -> Appended: ...
+
+    def read(self, request: Read, /) -> Transcript: ...
+
+    def get(self, request: Get, /) -> Fetched: ...
+
+    def fold(self, request: Fold, /) -> ThreadInfo: ...
+
+    def put(self, request: Put, /) -> None: ...
+
+    def search(self, request: Search, /) -> Found: ...
+
+    def forget(self, request: Forget, /) -> ForgetReceipt: ...
+
+    def scan(self, request: Scan, /) -> Page: ...
+
+    def check(self) -> list[Problem]:
+        """Everything inconsistent, of the whole database; empty when sound. Reads every row once: about 1 s per 100,000."""
+        ...
+
+    def verify(self, texts: tuple[str, ...], /) -> Verification:
+        """Look for the words of `texts` in every byte of the database's files. Reads them whole."""
+        ...
+
+    def stats(self, scope: Scope, /) -> Stats: ...
+
+    def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
+        """Say whose vectors this database holds. The first call decides.
+
+        Raises:
+            EmbedderMismatch: another's are in it. With `replace` those are dropped and every unit is pending again.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine; any other call afterwards raises StoreClosed."""
+        ...
