@@ -1,5 +1,132 @@
 """bethink: memory for AI agents.
 
->>> from bethink import Memory
->>> memory = Memory("agent.db")
+Keeps every message, folds what is old, remembers what matters, hands back the context that fits a budget, says why each line
+is there, and can prove that it forgot. See `Memory` for where to start, ARCHITECTURE.md for how it works.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bethink.async_memory import AsyncMemory, AsyncThread
+    from bethink.context import Context, ContextLine
+    from bethink.errors import (
+        BethinkError,
+        BudgetError,
+        Conflict,
+        CorruptStore,
+        EmbedderMismatch,
+        Forgotten,
+        ImportFailed,
+        InvalidInput,
+        InvalidMessage,
+        InvalidNamespace,
+        MissingExtra,
+        NotFound,
+        SchemaError,
+        StoreBusy,
+        StoreClosed,
+        StoreError,
+    )
+    from bethink.memory import Memory, Profile, ProfileEntry, Thread
+    from bethink.messages import Message, Part, ToolCall
+    from bethink.records import Insight, Line, Note, Source, Summary
+    from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.settings import Retention, Settings
+    from bethink.storage.base import ForgetReceipt, Problem, Stats, Verification
+    from bethink.threads import ThreadInfo
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncMemory",
+    "AsyncThread",
+    "BethinkError",
+    "BudgetError",
+    "Conflict",
+    "Context",
+    "ContextLine",
+    "CorruptStore",
+    "EmbedderMismatch",
+    "ForgetReceipt",
+    "Forgotten",
+    "Hit",
+    "ImportFailed",
+    "Insight",
+    "InvalidInput",
+    "InvalidMessage",
+    "InvalidNamespace",
+    "Line",
+    "Memory",
+    "Message",
+    "MissingExtra",
+    "NotFound",
+    "Note",
+    "Part",
+    "Problem",
+    "Profile",
+    "ProfileEntry",
+    "Ranker",
+    "RecallResult",
+    "Retention",
+    "SchemaError",
+    "Settings",
+    "Source",
+    "Stats",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreError",
+    "Summary",
+    "Thread",
+    "ThreadInfo",
+    "ToolCall",
+    "Verification",
+]
+
+# Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
+_HOMES = {
+    "async_memory": ("AsyncMemory", "AsyncThread"),
+    "context": ("Context", "ContextLine"),
+    "errors": (
+        "BethinkError",
+        "BudgetError",
+        "Conflict",
+        "CorruptStore",
+        "EmbedderMismatch",
+        "Forgotten",
+        "ImportFailed",
+        "InvalidInput",
+        "InvalidMessage",
+        "InvalidNamespace",
+        "MissingExtra",
+        "NotFound",
+        "SchemaError",
+        "StoreBusy",
+        "StoreClosed",
+        "StoreError",
+    ),
+    "memory": ("Memory", "Profile", "ProfileEntry", "Thread"),
+    "messages": ("Message", "Part", "ToolCall"),
+    "records": ("Insight", "Line", "Note", "Source", "Summary"),
+    "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
+    "settings": ("Retention", "Settings"),
+    "storage.base": ("ForgetReceipt", "Problem", "Stats", "Verification"),
+    "threads": ("ThreadInfo",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'bethink' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"bethink.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

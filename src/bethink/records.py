@@ -186,14 +186,15 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of a context outside the recent messages: where it stood, what it was made of, why it was there.
 
-    `of` says what `id` names: a message, a record, or a node (whose line number is `index`).
+    `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
+    -1 for the whole. `cut` is the span of a message's text that was shown, in characters.
     """
 
     section: str
     of: Literal["message", "record", "node"]
     id: str
     reason: str
-    index: int = 0
+    index: int = -1
     tokens: int = 0
     cut: tuple[int, int] | None = None
     scores: dict[str, float] = msgspec.field(default_factory=dict)
@@ -203,7 +204,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one context was made of: ids, never text, and all that is needed to build the same bytes again.
 
     Attributes:
-        recent: the messages shown verbatim, as inclusive seq ranges in order.
+        pinned, recent: the messages shown verbatim, as inclusive seq ranges in order: those always in view, and the newest.
+        cuts: recent messages shown shortened, each (seq, characters kept at the start, characters kept at the end).
         digest: SHA-256 of the context's bytes; `replay` compares.
         query_digest: SHA-256 of the query, so that the words asked are not kept a second time.
     """
@@ -219,4 +221,6 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str
     query_digest: str = ""
     lines: tuple[ReceiptLine, ...] = ()
+    pinned: tuple[tuple[int, int], ...] = ()
     recent: tuple[tuple[int, int], ...] = ()
+    cuts: tuple[tuple[int, int, int], ...] = ()

@@ -65,6 +65,7 @@ __all__ = [
     "StoredRecord",
     "Transcript",
     "Verification",
+    "What",
 ]
 
 

@@ -1,0 +1,264 @@
+"""`AsyncMemory` and `AsyncThread`: the methods of `Memory` and `Thread`, awaited.
+
+Each call makes one hop to a worker thread and is one call of the synchronous method there: the whole transaction runs on one
+thread, so a cancelled task leaves either all of it or none, and the event loop never waits for the disk. Nothing is bound to a
+loop: one object serves any number of them, one after the other or at once.
+
+What a caller's dict says is read when the coroutine starts to run, before the hop. Making an `AsyncMemory` opens the file: that
+takes a few milliseconds on the calling thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from typing_extensions import ParamSpec, Self
+
+from bethink.memory import Given, Memory, Profile, Thread
+from bethink.messages import Message, Part, Role, Tier, ToolCall
+from bethink.models import Clock, Embedder, TokenCounter
+from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
+from bethink.settings import Settings
+from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.threads import ThreadInfo
+from bethink.values import Namespace
+
+if TYPE_CHECKING:
+    from bethink.context import Context
+    from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.recall import Searchable
+    from bethink.steps.import_file import ImportReport
+
+__all__ = ["AsyncMemory", "AsyncThread"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_EXPORT_PAGE = 200
+
+
+async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run one synchronous call on a worker thread. Cancelling waits for it: the call is not abandoned half-way."""
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
+
+
+class AsyncMemory:
+    """`Memory` for an event loop; arguments and results are the same."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] = ":memory:",
+        *,
+        namespace: Sequence[str] = ("default",),
+        settings: Settings | None = None,
+        embedder: Embedder | Literal["auto"] | None = "auto",
+        counter: TokenCounter | None = None,
+        clock: Clock | None = None,
+        ranker: Ranker | None = None,
+        durability: Literal["full", "normal"] = "full",
+        store: Store | None = None,
+    ) -> None:
+        self._sync = Memory(
+            path,
+            namespace=namespace,
+            settings=settings,
+            embedder=embedder,
+            counter=counter,
+            clock=clock,
+            ranker=ranker,
+            durability=durability,
+            store=store,
+        )
+
+    @classmethod
+    def _of(cls, memory: Memory) -> AsyncMemory:
+        twin = cls.__new__(cls)
+        twin._sync = memory
+        return twin
+
+    def __repr__(self) -> str:
+        return f"AsyncMemory(namespace={self.namespace!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def namespace(self) -> Namespace:
+        return self._sync.namespace
+
+    def scope(self, *segments: str) -> AsyncMemory:
+        return AsyncMemory._of(self._sync.scope(*segments))
+
+    def user(self, user_id: str) -> AsyncMemory:
+        return AsyncMemory._of(self._sync.user(user_id))
+
+    def thread(self, thread_id: str | None = None) -> AsyncThread:
+        return AsyncThread(self._sync.thread(thread_id))
+
+    async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
+        return await _hop(self._sync.threads, below=below)
+
+    async def store(
+        self,
+        text: str,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        importance: Importance = "medium",
+        pinned: bool = False,
+        at: datetime | None = None,
+    ) -> Note:
+        return await _hop(self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, at=at)
+
+    async def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+    ) -> RecallResult:
+        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below)
+
+    async def retrieve(self, query: str, k: int = 5) -> list[Hit]:
+        return await _hop(self._sync.retrieve, query, k)
+
+    async def profile(self, subject: str = "user") -> Profile:
+        return await _hop(self._sync.profile, subject)
+
+    async def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
+        return await _hop(self._sync.records, kind, current=current, below=below)
+
+    async def cite(self, *record_ids: str) -> list[AnyRecord]:
+        return await _hop(self._sync.cite, *record_ids)
+
+    async def replay(self, receipt_id: str) -> Context:
+        return await _hop(self._sync.replay, receipt_id)
+
+    async def forget(
+        self,
+        *,
+        message: str | None = None,
+        record: str | None = None,
+        thread: str | None = None,
+        namespace: Sequence[str] | None = None,
+    ) -> ForgetReceipt:
+        return await _hop(self._sync.forget, message=message, record=record, thread=thread, namespace=namespace)
+
+    async def verify(self, *texts: str) -> Verification:
+        return await _hop(self._sync.verify, *texts)
+
+    async def check(self) -> list[Problem]:
+        return await _hop(self._sync.check)
+
+    async def stats(self) -> Stats:
+        return await _hop(self._sync.stats)
+
+    async def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
+        return await _hop(self._sync.flush, progress=progress)
+
+    async def reembed(self, *, progress: Callable[[int], None] | None = None) -> int:
+        return await _hop(self._sync.reembed, progress=progress)
+
+    async def export(self) -> AsyncIterator[bytes]:
+        lines = self._sync.export()
+        while page := await _hop(list, itertools.islice(lines, _EXPORT_PAGE)):
+            for line in page:
+                yield line
+
+    async def import_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - as in Memory
+        on_error: Literal["stop", "skip"] = "stop",
+        end: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> ImportReport:
+        return await _hop(self._sync.import_file, path, format=format, on_error=on_error, end=end, progress=progress)
+
+    async def close(self) -> None:
+        await _hop(self._sync.close)
+
+
+class AsyncThread:
+    """`Thread` for an event loop; arguments and results are the same."""
+
+    def __init__(self, thread: Thread) -> None:
+        self._sync = thread
+
+    def __repr__(self) -> str:
+        return f"AsyncThread({self.id!r}, namespace={self.namespace!r})"
+
+    @property
+    def id(self) -> str:
+        return self._sync.id
+
+    @property
+    def namespace(self) -> Namespace:
+        return self._sync.namespace
+
+    async def add(
+        self,
+        role: Role,
+        content: str | Sequence[Part] | None = None,
+        *,
+        id: str = "",  # noqa: A002 - as in Thread
+        name: str | None = None,
+        tool_calls: Sequence[ToolCall] = (),
+        tool_call_id: str | None = None,
+        created_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tier: Tier = "working",
+        external: bool = False,
+    ) -> Message:
+        return await _hop(
+            self._sync.add,
+            role,
+            content,
+            id=id,
+            name=name,
+            tool_calls=tool_calls,
+            tool_call_id=tool_call_id,
+            created_at=created_at,
+            metadata=dict(metadata or {}),
+            tier=tier,
+            external=external,
+        )
+
+    async def append(self, messages: Iterable[Given], *, expected_tip: int | None = None) -> Appended:
+        from bethink.formats import from_any
+
+        # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
+        given = [from_any(message) for message in messages]
+        return await _hop(self._sync.append, given, expected_tip=expected_tip)
+
+    async def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:
+        return await _hop(self._sync.messages, limit, before=before)
+
+    async def info(self) -> ThreadInfo:
+        return await _hop(self._sync.info)
+
+    async def context(self, query: str | None = None, *, budget: int | None = None) -> Context:
+        return await _hop(self._sync.context, query, budget=budget)
+
+    async def end(self) -> Summary | None:
+        return await _hop(self._sync.end)
+
+    async def fork(self, at: int | None = None, *, thread_id: str | None = None) -> AsyncThread:
+        return AsyncThread(await _hop(self._sync.fork, at, thread_id=thread_id))
+
+    async def delete(self) -> ForgetReceipt:
+        return await _hop(self._sync.delete)

@@ -1,0 +1,277 @@
+"""`bethink bench append`: what keeping one message costs when the disk must have it before the call returns.
+
+Part one, in turns within one run, each on a file of its own, one message of some 600 bytes a call, `synchronous = FULL`:
+
+    bethink             Thread.append: the message, its place in the thread, its index terms
+    bethink async       AsyncThread.append: the same from an event loop, one hop to a worker thread
+    openai-agents       SQLiteSession.add_items, awaited (it hops to a worker thread itself)
+    langgraph           SqliteSaver.put of a checkpoint whose state is this one message, as a plain dict
+    disk                write and fsync of as many bytes to a plain file: what no store can undercut
+
+LangGraph writes the whole state at each put, so a thread that grows costs it more; a state of one message is its best case.
+
+Part two: many threads append, each to a thread of its own, with group commit and with one commit for each append.
+
+What is compared is calls a second over whole repeats ("rate"), beside the ratio of median calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from bethink.async_memory import AsyncMemory
+from bethink.bench.measure import Series, Spread, columns, milliseconds, print_json, spread, take_turns
+from bethink.bench.talk import text_of
+from bethink.memory import Memory
+from bethink.storage.sqlite import SqliteStore
+
+__all__ = ["main"]
+
+OURS, OURS_ASYNC, SESSION, SAVER, DISK = "bethink", "bethink async", "openai-agents", "langgraph", "disk"
+GOALS = {SESSION: 2.0, SAVER: 1.5}
+GROUP_GOAL = 5.0
+FULL = 2
+"""What `PRAGMA synchronous` answers for FULL."""
+
+_TEXTS = 256
+
+Call = Callable[[int], "Awaitable[object] | None"]
+
+
+class Contestant(NamedTuple):
+    call: Call
+    synchronous: int | None
+    """What `PRAGMA synchronous` says on the connection that writes; None for a plain file."""
+
+
+def main(argv: list[str]) -> int:
+    """Run the benchmark. Returns 1 if a goal that could be measured was missed, and 0 otherwise."""
+    parser = argparse.ArgumentParser(prog="bethink bench append", description="Durable appends a second.")
+    parser.add_argument("--calls", type=int, default=200, help="appends of each store in a repeat (200)")
+    parser.add_argument("--repeats", type=int, default=5, help="repeats (5)")
+    parser.add_argument("--size", type=int, default=600, help="characters of a message (600)")
+    parser.add_argument("--threads", type=int, default=32, help="concurrent writers in part two (32)")
+    parser.add_argument("--each", type=int, default=20, help="appends of each of them in a repeat (20)")
+    parser.add_argument("--folder", type=Path, help="where to put the databases (a temporary folder)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(argv)
+
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        series, synchronous, missing = asyncio.run(_one_at_a_time(folder, options))
+        alone, grouped = _many_writers(folder, options)
+    group_ratio = _ratio(grouped, alone)
+    ratios = {peer: series[OURS].times_the_rate_of(series[peer]) for peer in GOALS if peer in series}
+    reached = all(ratios[peer].median >= GOALS[peer] for peer in ratios) and group_ratio.median >= GROUP_GOAL
+    if options.json:
+        print_json(
+            {
+                "append": {name: {**one.summary(), "synchronous": synchronous[name]} for name, one in series.items()},
+                "rate_ratio": ratios,
+                "median_ratio": {peer: series[OURS].times_as_fast_as(series[peer]) for peer in ratios},
+                "writers": {
+                    "threads": options.threads,
+                    "group_commit_per_second": spread(grouped),
+                    "one_commit_each_per_second": spread(alone),
+                    "ratio": group_ratio,
+                },
+                "not_installed": missing,
+            }
+        )
+    else:
+        _print(options, series, synchronous, missing, ratios)
+        print(f"\n{options.threads} threads, {options.each} appends each, appends a second")
+        print(f"  one commit for each   {spread(alone).text('.0f')}")
+        print(f"  group commit          {spread(grouped).text('.0f')}")
+        print(f"  ratio                 {group_ratio.text('.1f')}   goal {GROUP_GOAL:g}: {_verdict(group_ratio, GROUP_GOAL)}")
+    return 0 if reached else 1
+
+
+def _print(
+    options: argparse.Namespace,
+    series: dict[str, Series],
+    synchronous: dict[str, int | None],
+    missing: list[str],
+    ratios: dict[str, Spread],
+) -> None:
+    print(f"one message of {options.size} characters a transaction, in turns, {options.repeats} repeats of {options.calls}")
+    print("medians of the repeats [least-greatest]; milliseconds\n")
+    rows = [["", "p50", "mean", "per second", "synchronous"]]
+    for name, one in series.items():
+        level = {None: "fsync", FULL: "FULL"}.get(synchronous[name], str(synchronous[name]))
+        rows.append([name, milliseconds(one.p50).text(), milliseconds(one.mean).text(), one.rate.text(".0f"), level])
+    print(columns(rows))
+    for peer, ratio in ratios.items():
+        by_median = series[OURS].times_as_fast_as(series[peer]).text()
+        print(
+            f"\nbethink / {peer}: rate {ratio.text()}, median call {by_median}   goal {GOALS[peer]:g}: {_verdict(ratio, GOALS[peer])}"
+        )
+    if missing:
+        print(f'\nnot measured, because not installed: {", ".join(missing)} - pip install "bethink[bench]"')
+
+
+def _verdict(ratio: Spread, goal: float) -> str:
+    return "reached" if ratio.median >= goal else "MISSED"
+
+
+# -- one at a time --------------------------------------------------------------------------------------------------------
+
+
+async def _one_at_a_time(
+    folder: Path, options: argparse.Namespace
+) -> tuple[dict[str, Series], dict[str, int | None], list[str]]:
+    texts = [text_of(number, options.size) for number in range(_TEXTS)]
+    contestants: dict[str, Contestant] = {}
+    missing: list[str] = []
+    async with AsyncExitStack() as stack:
+        contestants[OURS] = _ours(folder, texts, stack)
+        contestants[OURS_ASYNC] = _ours_async(folder, texts, stack)
+        for name, package, make in ((SESSION, "openai-agents", _session), (SAVER, "langgraph-checkpoint-sqlite", _saver)):
+            try:
+                contestants[name] = await make(folder, texts, stack)
+            except ImportError:
+                missing.append(package)
+        contestants[DISK] = _disk(folder, texts, stack)
+        calls = {name: contestant.call for name, contestant in contestants.items()}
+        series = await take_turns(calls, calls=options.calls, repeats=options.repeats)
+    return series, {name: contestant.synchronous for name, contestant in contestants.items()}, missing
+
+
+def _ours(folder: Path, texts: Sequence[str], stack: AsyncExitStack) -> Contestant:
+    store = SqliteStore(folder / "bethink.db")
+    memory = stack.enter_context(Memory(store=store, embedder=None))
+    thread = memory.thread("t")
+
+    def call(number: int) -> None:
+        thread.append([{"role": "user", "content": texts[number % len(texts)]}])
+
+    return Contestant(call, _synchronous(store))
+
+
+def _ours_async(folder: Path, texts: Sequence[str], stack: AsyncExitStack) -> Contestant:
+    store = SqliteStore(folder / "bethink-async.db")
+    memory = AsyncMemory(store=store, embedder=None)
+    stack.push_async_callback(memory.close)
+    thread = memory.thread("t")
+
+    def call(number: int) -> Awaitable[object]:
+        return thread.append([{"role": "user", "content": texts[number % len(texts)]}])
+
+    return Contestant(call, _synchronous(store))
+
+
+def _synchronous(store: SqliteStore) -> int:
+    level: int = store._writer.run(lambda database: database.execute("PRAGMA synchronous"))[0][0]
+    return level
+
+
+async def _session(folder: Path, texts: Sequence[str], stack: AsyncExitStack) -> Contestant:
+    from agents import SQLiteSession
+
+    session: Any = SQLiteSession("t", folder / "openai-agents.db")
+    stack.callback(session.close)
+
+    def call(number: int) -> Awaitable[object]:
+        added: Awaitable[object] = session.add_items([{"role": "user", "content": texts[number % len(texts)]}])
+        return added
+
+    # Its connections belong to worker threads; they are all made by the same function.
+    rows = await asyncio.to_thread(lambda: session._get_connection().execute("PRAGMA synchronous").fetchall())
+    return Contestant(call, rows[0][0])
+
+
+async def _saver(folder: Path, texts: Sequence[str], stack: AsyncExitStack) -> Contestant:
+    import sqlite3
+
+    from langgraph.checkpoint.base import empty_checkpoint
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    connection = stack.enter_context(closing(sqlite3.connect(folder / "langgraph.db", check_same_thread=False)))
+    saver: Any = SqliteSaver(connection)
+    saver.setup()
+    config: dict[str, Any] = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+
+    def call(number: int) -> None:
+        nonlocal config
+        checkpoint = empty_checkpoint()
+        checkpoint["channel_values"] = {"messages": [{"role": "user", "content": texts[number % len(texts)]}]}
+        checkpoint["channel_versions"] = {"messages": number}
+        metadata = {"source": "loop", "step": number, "parents": {}}
+        config = saver.put(config, checkpoint, metadata, {"messages": number})
+
+    return Contestant(call, connection.execute("PRAGMA synchronous").fetchone()[0])
+
+
+def _disk(folder: Path, texts: Sequence[str], stack: AsyncExitStack) -> Contestant:
+    file = os.open(folder / "plain", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    stack.callback(os.close, file)
+    sync = getattr(os, "fdatasync", os.fsync)
+
+    def call(number: int) -> None:
+        os.write(file, texts[number % len(texts)].encode())
+        sync(file)
+
+    return Contestant(call, None)
+
+
+# -- many writers ---------------------------------------------------------------------------------------------------------
+
+
+def _many_writers(folder: Path, options: argparse.Namespace) -> tuple[list[float], list[float]]:
+    """Appends a second in each repeat: with one commit for each append, and with group commit; in turns."""
+    alone: list[float] = []
+    grouped: list[float] = []
+    with (
+        Memory(store=(one_each := SqliteStore(folder / "alone.db")), embedder=None) as apart,
+        Memory(store=SqliteStore(folder / "grouped.db"), embedder=None) as together,
+    ):
+        one_each._writer.max_group = 1
+        for repeat in range(-1, options.repeats):
+            for memory, rates in ((apart, alone), (together, grouped)):
+                rate = _rate_of_writers(memory, repeat, options)
+                if repeat >= 0:
+                    rates.append(rate)
+    return alone, grouped
+
+
+def _rate_of_writers(memory: Memory, repeat: int, options: argparse.Namespace) -> float:
+    """Appends a second of all threads together, from the moment they may start until the last is done."""
+    start = threading.Barrier(options.threads + 1)
+
+    def write(writer: int) -> None:
+        thread = memory.thread(f"writer-{writer}")
+        messages = [
+            {"role": "user", "content": text_of((repeat + 1) * 1_000_000 + writer * 1_000 + number, options.size)}
+            for number in range(options.each)
+        ]
+        start.wait()
+        for message in messages:
+            thread.append([message])
+
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(options.threads)]
+    for writer in writers:
+        writer.start()
+    start.wait()
+    started = perf_counter()
+    for writer in writers:
+        writer.join()
+    return options.threads * options.each / (perf_counter() - started)
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> Spread:
+    return spread([one / other for one, other in zip(ours, theirs, strict=True)])
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.exit(main(sys.argv[1:]))

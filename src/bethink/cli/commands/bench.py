@@ -1,0 +1,56 @@
+"""`bench append`, `bench context`, `bench locomo`: the benchmarks, each a module of `bethink.bench` with `main(argv) -> int`.
+
+What follows the name goes to the benchmark as it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated
+
+import typer
+
+from bethink.cli.options import examples
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Measure bethink on this machine.", no_args_is_help=False, rich_markup_mode=None)
+
+_PASS_ON = {"ignore_unknown_options": True}
+_Rest = Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS]...", help="For the benchmark; `-- --help` lists them.")]
+
+
+@app.callback(invoke_without_command=True, epilog=examples("bethink bench append", "bethink bench context -- --help"))
+def _bench(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command(context_settings=_PASS_ON, epilog=examples("bethink bench append", "bethink bench append -- --help"))
+def append(options: _Rest = None) -> None:
+    """Durable appends a second, beside other stores, in one run."""
+    _run("append", options)
+
+
+@app.command(context_settings=_PASS_ON, epilog=examples("bethink bench context", "bethink bench context -- --help"))
+def context(options: _Rest = None) -> None:
+    """Time to build the context of a long, compacted thread."""
+    _run("context", options)
+
+
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench locomo data/locomo10.json", "bethink bench locomo data/locomo10.json -- --help"),
+)
+def locomo(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The LoCoMo data.", show_default=False)],
+    options: _Rest = None,
+) -> None:
+    """Share of LoCoMo questions whose evidence is recalled."""
+    _run("locomo", [path, *(options or ())])
+
+
+def _run(name: str, argv: list[str] | None) -> None:
+    code = importlib.import_module(f"bethink.bench.{name}").main(list(argv or ()))
+    if code:
+        raise typer.Exit(code)

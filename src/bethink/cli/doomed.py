@@ -1,0 +1,100 @@
+"""What a forget is about to take: one line that says so, and its words, to be looked for in the files afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.errors import NotFound
+from bethink.records import Summary
+from bethink.storage.base import Get, Read, Scope
+
+if TYPE_CHECKING:
+    from bethink.memory import Memory
+    from bethink.messages import Message
+    from bethink.records import AnyRecord
+    from bethink.storage.base import Store
+
+__all__ = ["Doomed", "message", "namespace", "record", "thread"]
+
+
+class Doomed(msgspec.Struct, frozen=True):
+    """What is named, for a person to say yes to, and the words that must be gone."""
+
+    what: str
+    texts: tuple[str, ...]
+
+
+def message(memory: Memory, store: Store, message_id: str) -> Doomed:
+    """A message with the rest of its group, in every thread that holds it, and the records that rest on any of these.
+
+    Raises:
+        NotFound: no such message here.
+    """
+    found = store.get(Get(scope=Scope(memory.namespace), messages=(message_id,))).messages
+    if not found:
+        raise NotFound(f"no message of that id in {'/'.join(memory.namespace)} — `bethink show THREAD` lists the ids")
+    members: dict[str, Message] = {}
+    for stored in found:
+        seq = stored.message.seq
+        place = Read(namespace=stored.namespace, thread_id=stored.thread_id, after=seq - 1, before=seq + 1, whole_groups=True)
+        members |= {member.id: member for member in store.read(place).messages}
+    what = f"message {found[0].message.seq} of thread {found[0].thread_id}"
+    if len(members) > 1:
+        what += f" and the {len(members) - 1} that belong to it"
+    return Doomed(what, _distinct((*_words(members.values()), *_derived(memory.records(current=False), members))))
+
+
+def record(memory: Memory, record_id: str) -> Doomed:
+    """A record, by its id or its short mark."""
+    mark = record_id.removeprefix("[").removesuffix("]").removeprefix("mem:")
+    texts = [known.text for known in memory.records(current=False) if known.id.endswith(mark)]
+    return Doomed(f"record {mark}", _distinct(texts))
+
+
+def thread(memory: Memory, thread_id: str) -> Doomed:
+    """A thread with its messages, and the records that rest on them.
+
+    Raises:
+        NotFound: no such thread here.
+    """
+    info = memory.thread(thread_id).info()
+    members = {member.id: member for member in memory.thread(thread_id).messages()}
+    what = f"thread {thread_id} with its {info.count:,} messages"
+    return Doomed(what, _distinct((*_words(members.values()), *_derived(memory.records(current=False), members))))
+
+
+def namespace(memory: Memory, store: Store) -> Doomed:
+    """Everything of a namespace and below."""
+    threads = memory.threads(below=True)
+    texts = [
+        words
+        for info in threads
+        for words in _words(store.read(Read(namespace=info.namespace, thread_id=info.thread_id)).messages)
+    ]
+    texts += [known.text for known in memory.records(current=False, below=True)]
+    what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes and insights"
+    return Doomed(what, _distinct(texts))
+
+
+def _words(messages: Iterable[Message]) -> Iterator[str]:
+    for each in messages:
+        yield each.text
+        yield from (call.arguments for call in each.tool_calls)
+
+
+def _derived(records: Sequence[AnyRecord], members: dict[str, Message]) -> Iterator[str]:
+    """What records say on the strength of these messages: of a summary only the lines that rest on them."""
+    for known in records:
+        if isinstance(known, Summary):
+            yield from (line.text for line in known.lines if not members.keys().isdisjoint(line.sources))
+            continue
+        worded = [source.text for source in known.sources if source.message_id in members]
+        if worded:
+            yield from (known.text, *worded)
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text.strip()))

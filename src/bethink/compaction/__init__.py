@@ -1,0 +1,11 @@
+"""Step 3 of the way of a message: what of a thread folds, and what is left of it. Pure over values.
+
+    plan         groups and a budget → which groups fold, and why
+    fold         those groups → summary nodes, level over level
+    extractive   a span → the lines that say most, word for word
+       statements   sentences as statements: what replaces what
+       facts        numbers, dates, names, identifiers
+       sentences    where sentences begin and end
+
+Folding removes nothing: the messages stay where they are, and a node says exactly which of them it stands for.
+"""

@@ -1,0 +1,112 @@
+"""Which groups of a thread fold, and why.
+
+The unfolded part of a thread, in the order in which its groups were completed:
+
+    | oldest ......... cut ......... newest user message ......... newest |
+    |      fold         |               keep (verbatim)                   |      waiting: calls without a result
+
+Nothing happens until the whole passes `compaction_trigger` of the budget. Then the oldest groups fold until what is kept is at
+most `compaction_keep` of it: the distance between the two shares is why not every message folds something. The current turn
+(the newest user message and all after it) is never folded, however large. A call without its result is neither folded nor
+counted: no model may be shown one, and its result is still to come.
+
+The cut falls between whole groups, so no result is ever without its call. It is named by one number, `through`: the groups
+completed at or before that seq are folded, those completed after it are not. Reading the messages after `through` with whole
+groups therefore gives back exactly what was kept, a call made before the cut and answered after it included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from bethink.messages import Group
+from bethink.settings import Settings
+
+__all__ = ["Plan", "newest_that_fit", "plan"]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to fold. `fold`, `keep` and `waiting` together are the groups given, each in their order.
+
+    Attributes:
+        fold: the oldest groups, to be replaced in view by summary nodes; empty when there is nothing to do.
+        keep: the groups that stay verbatim.
+        waiting: groups with a call that has no result yet.
+        through: the thread's new `folded_through`: the seq of the last message in `fold`; 0 when nothing folds. A group is
+            folded exactly if its last message is at or below it (and it was not waiting then).
+        tokens: size of `keep`.
+        reason: why, in a few words with figures.
+    """
+
+    fold: tuple[Group, ...] = ()
+    keep: tuple[Group, ...] = ()
+    waiting: tuple[Group, ...] = ()
+    through: int = 0
+    tokens: int = 0
+    reason: str = ""
+
+
+def plan(groups: Sequence[Group], *, budget: int, fixed: int, size: Callable[[Group], int], settings: Settings) -> Plan:
+    """Decide what folds. Pure and deterministic; calls `size` once for each group that is not waiting.
+
+    Args:
+        groups: the unfolded groups as `messages.groups` orders them, without pinned messages.
+        budget: tokens of the context.
+        fixed: tokens of it that are always taken (instructions, pinned messages).
+        size: tokens of a group as it would be shown.
+        settings: `compaction_trigger` and `compaction_keep` are used.
+
+    Returns:
+        A plan with an empty `fold` while all of it is within the trigger, or when nothing is older than the current turn.
+        `fixed` and `tokens` together may exceed the target, and even the budget, when the current turn alone does.
+    """
+    waiting = tuple(group for group in groups if group.open_calls)
+    whole = tuple(group for group in groups if not group.open_calls)
+    sizes = [size(group) for group in whole]
+    tokens = sum(sizes)
+    used = f"{fixed + tokens:,} of {budget:,} tokens"
+    trigger = f"{settings.compaction_trigger * 100:g} %"
+    if fixed + tokens <= settings.compaction_trigger * budget:
+        return Plan(keep=whole, waiting=waiting, tokens=tokens, reason=f"{used} are within {trigger}")
+
+    turn = _start_of_turn(whole)
+    target = settings.compaction_keep * budget
+    cut = 0
+    while cut < turn and fixed + tokens > target:
+        tokens -= sizes[cut]
+        cut += 1
+    if cut == 0:
+        reason = f"{used} passed {trigger}, but nothing is older than the current turn"
+        return Plan(keep=whole, waiting=waiting, tokens=tokens, reason=reason)
+    return Plan(
+        fold=whole[:cut],
+        keep=whole[cut:],
+        waiting=waiting,
+        through=whole[cut - 1].last_seq,
+        tokens=tokens,
+        reason=f"{used} passed {trigger}",
+    )
+
+
+def newest_that_fit(groups: Sequence[Group], limit: int, size: Callable[[Group], int]) -> tuple[Group, ...]:
+    """The longest run of whole groups at the end of `groups` whose sizes sum to at most `limit` tokens, in their order.
+
+    It ends at the first group that does not fit, even if an older one would: a conversation with a hole in it misleads.
+    """
+    start = len(groups)
+    while start > 0:
+        limit -= size(groups[start - 1])
+        if limit < 0:
+            break
+        start -= 1
+    return tuple(groups[start:])
+
+
+def _start_of_turn(groups: Sequence[Group]) -> int:
+    """Where the current turn starts: at the newest user message, or at the newest group where nobody has asked anything."""
+    for position in range(len(groups) - 1, -1, -1):
+        if any(message.role == "user" for message in groups[position].messages):
+            return position
+    return max(0, len(groups) - 1)

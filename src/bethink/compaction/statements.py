@@ -1,0 +1,181 @@
+"""Sentences as statements: what each is about, which facts it adds, and which of them a later one replaces.
+
+Two sentences that say the same with other numbers are one statement that was revised, and the newest stands.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from bethink.compaction.facts import Facts, facts
+from bethink.records import Line
+from bethink.retrieval.terms import index_terms, stop_words
+
+__all__ = ["Statement", "statements", "without_repetition"]
+
+# Two topics are the same from this Jaccard similarity on.
+_SAME = 0.65
+
+# Words (stems) of revising, no part of what is revised: "make the budget 3500" is about what "the budget is 3000" is about.
+_REVISION_STEMS = """
+actual instead pleas ok okay note make set chang updat rais lower increas decreas reduc move adjust correct sorri wait think
+want would like say mean rather new eur euro usd dollar gbp pound
+"""
+_REVISING = frozenset(_REVISION_STEMS.split())
+
+# Stems and phrases of decisions and commitments.
+_COMMITTING_STEMS = """
+decid decis must mustnt deadlin due promis commit plan switch chose chosen alway never rememb prefer allerg cancel book
+confirm need instead longer
+"""
+_COMMITTING = frozenset(_COMMITTING_STEMS.split())
+_COMMITTING_PHRASES = (
+    "let's ",
+    "agreed ",
+    "i'll ",
+    "we'll ",
+    "i will ",
+    "we will ",
+    "going to ",
+    "going with ",
+    "have to ",
+    "from now on",
+)
+
+_COURTESY = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night|to)|thank(?:s| you)|thx|bye|goodbye|see (?:you|ya)|take care"
+    r"|you'?re (?:welcome|right)|welcome|sure|of course|certainly|(?:i )?(?:absolutely|totally|completely|definitely)|agreed"
+    r"|(?:i )?agree|exactly|yes|yep|yeah|yup|no problem|ok(?:ay)?|great|cool|wow|whoa|yay|awesome|amazing|nice|lovely"
+    r"|congrat\w*|glad|(?:(?:that|it|this) )?(?:sounds?|looks?) (?:\w+ )?(?:good|great|fun|awesome|amazing|nice|cool|like a)"
+    r"|happy to|i'?d be happy|let me know|i hope|hope|have a|keep (?:it )?up|that'?s (?:great|awesome|amazing|so|really)"
+    r"|(?:by the way, )?(?:take a look|check (?:it|this) out))\b",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(
+    r"(?:so,? )?(?:how (?:can|may) i (?:help|assist)|what can i (?:do|help)|is there anything|anything else|can i help)\b",
+    re.IGNORECASE,
+)
+_COURTESY_WORDS = 10
+_QUESTION_MARKS = ("?", "？", "؟")
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A line with what is needed to weigh it.
+
+    Attributes:
+        position: orders statements as they were made.
+        role: of the speaker.
+        terms: its index terms without function words; `topic` is these without numbers and words of revising.
+        facts: those in it, without the names of the speakers.
+        question, courtesy, commitment: whether it asks, greets or agrees, decides or promises.
+    """
+
+    line: Line
+    position: int
+    role: str
+    terms: tuple[str, ...]
+    topic: frozenset[str]
+    facts: Facts
+    question: bool
+    courtesy: bool
+    commitment: bool
+
+
+def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
+    """The statements among lines, each given with the role of its speaker, in order.
+
+    Left out are lines without a content word, and short courtesies without a fact or a commitment.
+    """
+    # Who speaks is written beside each line, so that somebody is addressed by name is no news.
+    speakers = frozenset(word for line, _ in said for word in line.speaker.lower().split())
+    of_lines = facts([line.text for line, _ in said], speakers)
+    found = []
+    for position, (line, role) in enumerate(said):
+        words = index_terms(line.text).split()
+        terms = tuple(word for word in words if word not in stop_words)
+        courtesy = bool(_COURTESY.match(line.text))
+        commitment = _commits(line.text, words)
+        if not terms or (not commitment and _is_empty(line.text, courtesy, terms, of_lines[position])):
+            continue
+        found.append(
+            Statement(
+                line=line,
+                position=position,
+                role=role,
+                terms=terms,
+                topic=frozenset(term for term in terms if term.isalpha() or not term[0].isdigit()) - _REVISING,
+                facts=of_lines[position],
+                question=line.text.rstrip("\"'”’)*_ ").endswith(_QUESTION_MARKS),
+                courtesy=courtesy,
+                commitment=commitment,
+            )
+        )
+    return found
+
+
+def _is_empty(text: str, courtesy: bool, terms: tuple[str, ...], found: Facts) -> bool:
+    """Whether a sentence without commitment is only polite. "Yep, Anna." has a name to it and still says nothing."""
+    if text.count(" ") >= _COURTESY_WORDS:
+        return False
+    return bool(_OFFER.match(text)) or (courtesy and not (found.all if len(terms) > 2 else found.beside_names))
+
+
+def _commits(text: str, words: list[str]) -> bool:
+    lowered = text.lower().replace("’", "'")
+    return not _COMMITTING.isdisjoint(words) or any(phrase in lowered for phrase in _COMMITTING_PHRASES)
+
+
+def without_repetition(given: Sequence[Statement]) -> list[Statement]:
+    """The statements without those that another makes superfluous (see `_replaces`), in order.
+
+    Only pairs with a rare term in common are compared: of two sets whose Jaccard similarity is at least s, the first
+    n - ceil(s * n) + 1 of n terms, rarest first, have one in common.
+    """
+    frequency = Counter(term for statement in given for term in statement.topic)
+    sharing: dict[str, list[Statement]] = {}
+    dropped: set[int] = set()
+    for older in reversed(given):
+        topic = older.topic
+        rarest = sorted(topic, key=lambda term: (frequency[term], term))[: len(topic) - math.ceil(_SAME * len(topic)) + 1]
+        newer = {other.position: other for term in rarest for other in sharing.get(term, ())}
+        for other in newer.values():
+            if other.position in dropped or not _alike(topic, other.topic):
+                continue
+            if _replaces(other, older):
+                dropped.add(older.position)
+                break
+            if _replaces(older, other):
+                dropped.add(other.position)
+        else:
+            for term in rarest:
+                sharing.setdefault(term, []).append(older)
+    return [statement for statement in given if statement.position not in dropped]
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    shared = len(one & other)
+    return shared >= _SAME * (len(one) + len(other) - shared)
+
+
+def _replaces(by: Statement, one: Statement) -> bool:
+    """Whether `by`, which is about the same, makes `one` superfluous.
+
+    What a speaker said earlier is replaced by what the same speaker said later, numbers included: that is a revision. The user
+    also revises what the assistant or a tool said, and makes their echo superfluous, before or after, if it adds no number.
+    What names other people or things, or has a date of its own, is about something else.
+    """
+    if by.question and not one.question:
+        return False
+    if not set(by.facts.others).issuperset(one.facts.others):
+        return False
+    same_speaker = (by.role, by.line.speaker) == (one.role, one.line.speaker)
+    if not same_speaker and (by.role != "user" or one.role == "user"):
+        return False
+    if by.position > one.position:
+        return bool(by.facts.numbers or not one.facts.numbers)
+    return not same_speaker and set(by.facts.numbers).issuperset(one.facts.numbers)

@@ -1,0 +1,46 @@
+"""Step 7: what the model gets to see.
+
+    pinned messages         system prompts and messages of tier "permanent", as they are
+    the memory message      one user message with a <memory> block: pinned, profile, previous session, recalled, summary
+    recent messages         the newest of the thread, verbatim, whole groups only
+
+    items      what may stand in the memory block, and how a line is written
+    compose    chooses, within the budget
+    render     turns the choice into a `Context` and a `Receipt`; rebuilds the same bytes from a receipt
+
+The memory block goes in as user-role data, delimited, escaped and labelled with who said it: recalled text is information and
+never an instruction, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+from bethink.context.compose import Composition, Sources, compose
+from bethink.context.items import (
+    Item,
+    SectionName,
+    handle,
+    item_of_message,
+    item_of_record,
+    items_of_node,
+    items_of_summary,
+)
+from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
+
+__all__ = [
+    "Composition",
+    "Context",
+    "ContextLine",
+    "Item",
+    "Named",
+    "SectionName",
+    "Sources",
+    "compose",
+    "handle",
+    "item_of_message",
+    "item_of_record",
+    "items_of_node",
+    "items_of_summary",
+    "rebuild",
+    "receipt_for",
+    "render",
+]

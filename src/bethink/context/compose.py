@@ -1,0 +1,251 @@
+"""Choosing what goes into a context, within its budget. Pure.
+
+What must be there goes first: pinned messages, pinned lines, the newest user message. Then the rest of the current turn, then
+older messages while whole groups fit, then the memory block within its share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from bethink.context.items import BLOCK, Item, SectionName, line_of, memory_message, tag_of
+from bethink.errors import BudgetError
+from bethink.messages import Group, Message
+from bethink.models import TokenCounter
+from bethink.models.tokens import message_tokens, truncate
+from bethink.settings import Settings
+
+__all__ = ["Composition", "Sources", "compose", "size_of", "with_cuts"]
+
+# Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
+# afterwards in the same order. Pinned lines have no limit: they must be there.
+_SHARES: tuple[tuple[SectionName, float], ...] = (
+    ("profile", 0.35),
+    ("summary", 0.35),
+    ("recalled", 0.35),
+    ("previous session", 0.25),
+)
+_SMALLEST_CUT = 48
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """What memory found for a context: all there is to choose from.
+
+    Attributes:
+        pinned: messages always in view, by seq.
+        recent: the newest groups in `messages.groups` order: what compaction decided to keep in view.
+        waiting: groups whose calls have no result yet; not shown, since a provider refuses a call without its result.
+        items: candidates for the memory block, each section in the order in which it is to be filled.
+    """
+
+    pinned: tuple[Message, ...] = ()
+    recent: tuple[Group, ...] = ()
+    waiting: tuple[Group, ...] = ()
+    items: tuple[Item, ...] = ()
+
+
+class Composition(msgspec.Struct, frozen=True, kw_only=True):
+    """What a context is made of, chosen and in order: the one value that rendering and the receipt are both made from.
+
+    Attributes:
+        recent: whole messages; those in `cuts` are shortened only when rendered.
+        cuts: seq to (characters kept at the start, characters kept at the end).
+    """
+
+    pinned: tuple[Message, ...]
+    items: tuple[Item, ...]
+    recent: tuple[Message, ...]
+    cuts: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
+    omitted: tuple[str, ...] = ()
+
+
+def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Settings) -> Composition:
+    """Choose what goes into a context of at most `budget` tokens.
+
+    What must be there: pinned messages, pinned lines, the newest user message with its group. Then the messages after it, then
+    older ones while whole groups fit, then the memory block within `settings.memory_share`.
+
+    Raises:
+        BudgetError: what must be there does not fit.
+    """
+    must = _must_have(found, budget, counter)
+    recent = _choose_recent(found, budget - must, counter)
+    free = budget - must - recent.tokens
+    items = _choose_items(found.items, min(free, int(settings.memory_share * budget)), counter)
+    waiting = tuple(
+        f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
+    )
+    return Composition(
+        pinned=found.pinned, items=items, recent=recent.messages, cuts=recent.cuts, omitted=waiting + recent.omitted
+    )
+
+
+def _must_have(found: Sources, budget: int, counter: TokenCounter) -> int:
+    """Tokens of what may not be left out."""
+    newest = _newest_user_group(found)
+    block = memory_message([item for item in found.items if item.section == "pinned"])
+    parts = (
+        ("pinned messages", size_of(found.pinned, counter)),
+        ("newest user message", 0 if newest is None else size_of(found.recent[newest].messages, counter)),
+        ("pinned records", 0 if block is None else message_tokens(block, counter)),
+    )
+    needed = sum(tokens for _, tokens in parts)
+    if needed > budget:
+        raise BudgetError(budget, needed, tuple(sorted((part for part in parts if part[1]), key=lambda part: -part[1])))
+    return needed
+
+
+def _newest_user_group(found: Sources) -> int | None:
+    """Where in `recent` the newest user message is; None if there is none, or if it is a pinned one."""
+    pinned = max((message.seq for message in found.pinned if message.role == "user"), default=0)
+    for index in range(len(found.recent) - 1, -1, -1):
+        newest = max((message.seq for message in found.recent[index].messages if message.role == "user"), default=0)
+        if newest:
+            return index if newest > pinned else None
+    return None
+
+
+class _Recent(msgspec.Struct, frozen=True):
+    messages: tuple[Message, ...]
+    tokens: int
+    cuts: dict[int, tuple[int, int]]
+    omitted: tuple[str, ...]
+
+
+def _choose_recent(found: Sources, free: int, counter: TokenCounter) -> _Recent:
+    """The recent groups that fit into `free` tokens beside the newest user message (which is counted already)."""
+    newest = _newest_user_group(found)
+    turn_start = 0 if newest is None else newest + 1
+    kept: list[Group] = [] if newest is None else [found.recent[newest]]
+    cuts: dict[int, tuple[int, int]] = {}
+    omitted: list[str] = []
+    used = 0
+    for group in reversed(found.recent[turn_start:]):
+        size = size_of(group.messages, counter)
+        if used + size > free:
+            shortened = _shorten(group, free - used, counter)
+            if shortened is None:
+                omitted.append(_did_not_fit(group, size))
+                continue
+            cuts |= shortened
+            size = size_of(with_cuts(group.messages, shortened), counter)
+        used += size
+        kept.append(group)
+    older = found.recent[: newest or 0]
+    for position in range(len(older) - 1, -1, -1):
+        size = size_of(older[position].messages, counter)
+        if used + size > free:
+            # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
+            omitted += [_did_not_fit(group, size_of(group.messages, counter)) for group in older[: position + 1]]
+            break
+        used += size
+        kept.append(older[position])
+    kept.sort(key=lambda group: group.last_seq)
+    return _Recent(tuple(message for group in kept for message in group.messages), used, cuts, tuple(omitted))
+
+
+def _did_not_fit(group: Group, size: int) -> str:
+    first, last = group.messages[0], group.messages[-1]
+    which = f"message {first.seq}" if first is last else f"messages {first.seq}-{last.seq}"
+    return f"{which} ({size:,} tokens) did not fit"
+
+
+def _shorten(group: Group, free: int, counter: TokenCounter) -> dict[int, tuple[int, int]] | None:
+    """Cuts that bring a group of the current turn down to `free` tokens by shortening its tool results, or None.
+
+    Only results are cut: the model needs to see that its call was answered, and both ends of an answer tell the most.
+    """
+    results = [message for message in group.messages if message.role == "tool" and message.text]
+    if not results:
+        return None
+    allowed = free - size_of(with_cuts(group.messages, {message.seq: (0, 0) for message in results}), counter)
+    each = allowed // len(results)
+    if each < _SMALLEST_CUT:
+        return None
+    cuts: dict[int, tuple[int, int]] = {}
+    for message in results:
+        if counter.count(message.text) > each:
+            head = len(truncate(message.text, each * 2 // 3, counter))
+            tail = _tail(message.text[head:], each // 3, counter)
+            cuts[message.seq] = (head, tail)
+    fits = size_of(with_cuts(group.messages, cuts), counter) <= free
+    return cuts if cuts and fits else None
+
+
+# -- cutting --------------------------------------------------------------------------------------------------------------
+
+
+def _tail(text: str, limit: int, counter: TokenCounter) -> int:
+    """Length of an end of `text` within `limit` tokens that starts at a word; 0 where no word starts in it."""
+    length = min(len(text), limit * 4)
+    while length:
+        space = re.search(r"\s", text[len(text) - length :])
+        length = length - space.end() if space else 0
+        if counter.count(text[len(text) - length :]) <= limit:
+            return length
+        length = length * 3 // 4
+    return 0
+
+
+def with_cuts(messages: Sequence[Message], cuts: Mapping[int, tuple[int, int]]) -> list[Message]:
+    """The messages as shown: those that `cuts` names shortened to a start and an end, with a marker between."""
+    return [_cut(message, *cuts[message.seq]) if message.seq in cuts else message for message in messages]
+
+
+def _cut(message: Message, head: int, tail: int) -> Message:
+    text = message.text
+    left_out = len(text) - head - tail
+    marker = f"[... {left_out:,} of {len(text):,} characters of message {message.id} are not shown ...]"
+    shown = "\n".join(part for part in (text[:head], marker, text[len(text) - tail :] if tail else "") if part)
+    # Without `raw`: what it came as would say the whole again.
+    return msgspec.structs.replace(message, content=shown, raw=None)
+
+
+# -- the memory block -----------------------------------------------------------------------------------------------------
+
+
+def _choose_items(items: Sequence[Item], free: int, counter: TokenCounter) -> tuple[Item, ...]:
+    """Fill the memory block: each section up to its share, then what is left over in the same order of sections.
+
+    `free` is what the block may cost besides its pinned lines.
+    """
+    pinned = [item for item in items if item.section == "pinned"]
+    chosen = list(pinned)
+    base = _block_tokens(pinned, counter)
+    spent = _block_tokens([], counter) if not pinned else 0
+    # The same words are shown once: a decision is in the profile and in the summary of the session that made it.
+    said = {item.text for item in chosen}
+    costs = {id(item): counter.count(line_of(item)) + 1 for item in items}
+    for rounds in (_SHARES, tuple((name, 1.0) for name, _ in _SHARES)):
+        for name, share in rounds:
+            allowance = int(share * free)
+            mine = sum(costs[id(item)] for item in chosen if item.section == name)
+            for item in items:
+                if item.section != name or item.text in said:
+                    continue
+                cost = costs[id(item)]
+                if mine == 0:
+                    cost += 2 * counter.count(f"</{tag_of(name)}>") + 2
+                if mine + cost > allowance or spent + cost > free:
+                    break
+                chosen.append(item)
+                said.add(item.text)
+                spent, mine = spent + cost, mine + cost
+    # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
+    while len(chosen) > len(pinned) and _block_tokens(chosen, counter) - base > free:
+        chosen.pop()
+    order = {id(item): position for position, item in enumerate(items)}
+    return tuple(sorted(chosen, key=lambda item: (BLOCK.index(item.section), order[id(item)])))
+
+
+def _block_tokens(items: Sequence[Item], counter: TokenCounter) -> int:
+    message = memory_message(items)
+    return 0 if message is None else message_tokens(message, counter)
+
+
+def size_of(messages: Iterable[Message], counter: TokenCounter) -> int:
+    """Tokens of messages, framing included."""
+    return sum(message_tokens(message, counter) for message in messages)

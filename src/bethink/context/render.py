@@ -1,0 +1,237 @@
+"""The context itself, its receipt, and the way back from a receipt to the same bytes. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from bethink.context.compose import Composition, size_of, with_cuts
+from bethink.context.items import (
+    BLOCK,
+    Item,
+    SectionName,
+    item_of_message,
+    item_of_record,
+    items_of_node,
+    items_of_summary,
+    line_of,
+    memory_message,
+)
+from bethink.errors import Forgotten, InvalidInput
+from bethink.formats.openai_chat import to_openai_list
+from bethink.messages import Message, groups
+from bethink.models import TokenCounter
+from bethink.models.tokens import message_tokens
+from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
+
+__all__ = ["RENDERER", "Context", "ContextLine", "Named", "rebuild", "receipt_for", "render"]
+
+RENDERER = 1
+"""Version of the bytes made here and in `items`. A change of them raises it, so that an older receipt says why it cannot be
+replayed."""
+
+
+class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a context as a reader sees it: its section, its words, why it is there, what it rests on."""
+
+    section: SectionName
+    text: str
+    reason: str
+    tokens: int
+    id: str
+    sources: tuple[str, ...] = ()
+    scores: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What to send to the model.
+
+    Attributes:
+        messages: in the order to send them: pinned, the memory message (if it has any line), the recent ones.
+        lines: every line with its reason, in the order shown.
+        tokens: of all messages, by the counter named in the receipt; at most `budget`.
+        omitted: what was left out of the recent messages and why (a call that waits for its result, a group that did not fit).
+        receipt_id: names it for `replay`; "" for a context that was not recorded.
+    """
+
+    messages: tuple[Message, ...]
+    lines: tuple[ContextLine, ...]
+    tokens: int
+    budget: int
+    omitted: tuple[str, ...] = ()
+    receipt_id: str = ""
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """The messages as OpenAI chat dicts, each tool call directly followed by its results."""
+        return to_openai_list(self.messages)
+
+    def to_bytes(self) -> bytes:
+        """The messages as one JSON document: the same context, the same bytes."""
+        return msgspec.json.encode(self.to_openai())
+
+    @property
+    def text(self) -> str:
+        """The whole as plain text, for a prompt that is one string."""
+        return "\n".join(f"{message.speaker}: {message.text}" for message in self.messages if message.text)
+
+    def section(self, name: SectionName) -> tuple[ContextLine, ...]:
+        """The lines of one section."""
+        return tuple(line for line in self.lines if line.section == name)
+
+
+def render(made_of: Composition, *, budget: int, counter: TokenCounter) -> Context:
+    """The context that a composition stands for. The same composition, the same bytes."""
+    memory = memory_message(made_of.items)
+    recent = with_cuts(made_of.recent, made_of.cuts)
+    messages = (*made_of.pinned, *(() if memory is None else (memory,)), *recent)
+    return Context(
+        messages=messages,
+        lines=tuple(_lines(made_of, recent, counter)),
+        tokens=size_of(messages, counter),
+        budget=budget,
+        omitted=made_of.omitted,
+    )
+
+
+def _lines(made_of: Composition, recent: Sequence[Message], counter: TokenCounter) -> Iterator[ContextLine]:
+    for message in made_of.pinned:
+        yield _message_line(message, "pinned", f"{message.role} message, always in view", counter)
+    for item in made_of.items:
+        yield ContextLine(
+            section=item.section,
+            text=line_of(item),
+            reason=item.reason,
+            tokens=counter.count(line_of(item)) + 1,
+            id=item.id,
+            sources=item.sources,
+            scores=item.scores,
+        )
+    newest = max((message.seq for message in recent if message.role == "user"), default=0)
+    for message in recent:
+        reason = "newest user message" if message.seq == newest else f"message {message.seq} of the newest that fit"
+        yield _message_line(
+            message, "recent messages", reason + (", shortened" if message.seq in made_of.cuts else ""), counter
+        )
+
+
+def _message_line(message: Message, section: SectionName, reason: str, counter: TokenCounter) -> ContextLine:
+    calls = "; ".join(f"calls {call.name}({call.arguments})" for call in message.tool_calls)
+    return ContextLine(
+        section=section,
+        text=f"{message.speaker}: {' '.join(filter(None, (message.text, calls)))}",
+        reason=reason,
+        tokens=message_tokens(message, counter),
+        id=message.id,
+        sources=(message.id,),
+    )
+
+
+def receipt_for(
+    made_of: Composition,
+    context: Context,
+    *,
+    receipt_id: str,
+    thread_id: str,
+    now: datetime,
+    counter: TokenCounter,
+    ranker: str,
+    query: str,
+) -> Receipt:
+    """What the context was made of: ids and places, no words."""
+    return Receipt(
+        id=receipt_id,
+        thread_id=thread_id,
+        created_at=now,
+        budget=context.budget,
+        tokens=context.tokens,
+        counter=counter.name,
+        ranker=ranker,
+        renderer=RENDERER,
+        digest=hashlib.sha256(context.to_bytes()).hexdigest(),
+        query_digest=hashlib.sha256(query.encode()).hexdigest() if query else "",
+        lines=tuple(
+            ReceiptLine(
+                section=item.section,
+                of=item.of,
+                id=item.id,
+                index=item.index,
+                reason=item.reason,
+                tokens=counter.count(line_of(item)) + 1,
+                cut=item.cut,
+                scores=item.scores,
+            )
+            for item in made_of.items
+        ),
+        pinned=_ranges(message.seq for message in made_of.pinned),
+        recent=_ranges(sorted(message.seq for message in made_of.recent)),
+        cuts=tuple((seq, head, tail) for seq, (head, tail) in sorted(made_of.cuts.items())),
+    )
+
+
+def _ranges(seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    found: list[tuple[int, int]] = []
+    for seq in seqs:
+        if found and found[-1][1] == seq - 1:
+            found[-1] = (found[-1][0], seq)
+        else:
+            found.append((seq, seq))
+    return tuple(found)
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """The things a receipt names, as fetched: messages of its thread by seq, quoted messages, records and nodes by id."""
+
+    messages: Mapping[int, Message]
+    quoted: Mapping[str, Message]
+    records: Mapping[str, AnyRecord]
+    nodes: Mapping[str, Node]
+
+
+def rebuild(receipt: Receipt, named: Named, *, counter: TokenCounter) -> Context:
+    """The context that the receipt was given for, byte for byte.
+
+    Raises:
+        Forgotten: something it shows is no longer there, or no longer what it was.
+        InvalidInput: it was rendered by another version.
+    """
+    if receipt.renderer != RENDERER:
+        raise InvalidInput(
+            "receipt", f"rendered by version {receipt.renderer} of the context format, this is {RENDERER}", "use that release"
+        )
+    pinned = tuple(_of(named.messages, seq, receipt) for first, last in receipt.pinned for seq in range(first, last + 1))
+    shown = [_of(named.messages, seq, receipt) for first, last in receipt.recent for seq in range(first, last + 1)]
+    made_of = Composition(
+        pinned=pinned,
+        items=tuple(_item_again(line, named, receipt, counter) for line in receipt.lines),
+        recent=tuple(message for group in groups(shown) for message in group.messages),
+        cuts={seq: (head, tail) for seq, head, tail in receipt.cuts},
+    )
+    context = render(made_of, budget=receipt.budget, counter=counter)
+    if hashlib.sha256(context.to_bytes()).hexdigest() != receipt.digest:
+        raise Forgotten(f"context {receipt.id}: something that it shows has been changed by a forget since")
+    return msgspec.structs.replace(context, receipt_id=receipt.id)
+
+
+def _of(things: Mapping[Any, Any], key: object, receipt: Receipt) -> Any:
+    try:
+        return things[key]
+    except KeyError:
+        raise Forgotten(f"context {receipt.id}: something that it shows has been forgotten since") from None
+
+
+def _item_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: TokenCounter) -> Item:
+    section: SectionName = next(name for name in BLOCK if name == line.section)
+    if line.of == "message":
+        item = item_of_message(_of(named.quoted, line.id, receipt), counter, line.reason, line.scores, line.cut)
+        return msgspec.structs.replace(item, section=section)
+    if line.of == "node":
+        return items_of_node(_of(named.nodes, line.id, receipt), line.reason)[line.index]
+    record: AnyRecord = _of(named.records, line.id, receipt)
+    if line.index < 0:
+        return item_of_record(record, section, line.reason, line.scores)
+    assert isinstance(record, Summary), "only a summary is shown line by line"
+    return items_of_summary(record, section, line.reason)[line.index]

@@ -1,0 +1,87 @@
+"""One open database with its models: what every `Memory` view of it shares, and what the `steps` work with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from bethink.models import Clock, Embedder, TokenCounter
+from bethink.records import AnyRecord, Insight, Receipt, RecordKind
+from bethink.retrieval.rank import Ranker
+from bethink.retrieval.terms import index_terms
+from bethink.settings import Settings
+from bethink.storage.base import Pending, Put, RecordEntry, Scan, Scope, Store, StoredMessage, StoredRecord
+from bethink.threads import ThreadInfo
+from bethink.values import Namespace
+
+__all__ = ["Engine", "entries"]
+
+
+class Engine:
+    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        counter: TokenCounter,
+        embedder: Embedder | None,
+        settings: Settings,
+        ranker: Ranker,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.counter = counter
+        self.embedder = embedder
+        self.settings = settings
+        self.ranker = ranker
+        self._bound = False
+
+    def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
+        """The embedder, once the database has agreed that its vectors are this one's; None where there is none.
+
+        Raises:
+            EmbedderMismatch: the database holds another's; `replace` drops them.
+        """
+        if self.embedder is not None and (replace or not self._bound):
+            self.store.bind_embedder(self.embedder.fingerprint, replace=replace)
+            self._bound = True
+        return self.embedder
+
+    def pages(self, scan: Scan) -> Iterator[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending]:
+        """Every item of a scan, page after page."""
+        while True:
+            page = self.store.scan(scan)
+            yield from page.items
+            if page.next is None:
+                return
+            scan = msgspec.structs.replace(scan, after=page.next)
+
+    def records(
+        self,
+        scope: Scope,
+        *,
+        kinds: tuple[RecordKind, ...] | None = None,
+        current: bool = True,
+        newest: bool = False,
+        limit: int = 500,
+    ) -> Iterator[StoredRecord]:
+        """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer."""
+        scan = Scan(what="records", scope=scope, kinds=kinds, current=current, newest=newest, limit=limit)
+        return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
+
+    def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
+        """The insights of a namespace, oldest first; by default with those that are no longer current."""
+        found = self.records(Scope(namespace), kinds=("insight",), current=current)
+        return tuple(stored.record for stored in found if isinstance(stored.record, Insight))
+
+    def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
+        """Store records that rest on nothing but the caller's word."""
+        self.store.put(Put(namespace=namespace, records=entries(records)))
+
+
+def entries(records: tuple[AnyRecord, ...]) -> tuple[RecordEntry, ...]:
+    """Records with their index terms, ready to put."""
+    return tuple(RecordEntry(record, index_terms(record.text)) for record in records)

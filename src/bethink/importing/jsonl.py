@@ -1,0 +1,128 @@
+"""bethink's own export: JSON Lines, one thread, message or record a line, each with its namespace.
+
+    {"type":"thread","namespace":["acme","ada"],"thread":{"thread_id":"t1",...}}
+    {"type":"message","namespace":["acme","ada"],"thread_id":"t1","message":{"role":"user",...},"raw":{...}}
+    {"type":"record","namespace":["acme","ada"],"record":{"kind":"note",...}}
+
+A thread's line stands before its messages. A line is complete in itself: two exports may be joined, one may be cut at any
+line, and a last line without its end is read like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from bethink.errors import ImportFailed
+from bethink.importing.conversation import Conversation, Draft, Items, Problems, assemble
+from bethink.importing.files import items_of
+from bethink.messages import Message, Raw
+from bethink.records import AnyRecord
+from bethink.storage.base import StoredMessage, StoredRecord
+from bethink.threads import ThreadInfo
+from bethink.values import Namespace, check_id, check_json, check_namespace, check_text
+
+__all__ = ["conversations", "export_line", "records"]
+
+
+class _RawText(msgspec.Struct, frozen=True):
+    """`Raw` with its JSON as text, where bytes would be written in base64."""
+
+    format: str
+    json: str
+
+
+class _ThreadLine(msgspec.Struct, frozen=True, tag_field="type", tag="thread"):
+    namespace: Namespace
+    thread: ThreadInfo
+
+
+class _MessageLine(msgspec.Struct, frozen=True, tag_field="type", tag="message", omit_defaults=True):
+    namespace: Namespace
+    thread_id: str
+    message: Message
+    raw: _RawText | None = None
+
+
+class _RecordLine(msgspec.Struct, frozen=True, tag_field="type", tag="record"):
+    namespace: Namespace
+    record: AnyRecord
+
+
+_Line: TypeAlias = _ThreadLine | _MessageLine | _RecordLine
+
+
+def export_line(item: ThreadInfo | StoredMessage | StoredRecord) -> bytes:
+    """One line of an export, with its end: for what a store's `scan` yields of "threads", "messages" or "records"."""
+    line: _Line
+    if isinstance(item, ThreadInfo):
+        line = _ThreadLine(item.namespace, item)
+    elif isinstance(item, StoredMessage):
+        raw = item.message.raw
+        text = _RawText(raw.format, raw.json.decode()) if raw else None
+        line = _MessageLine(item.namespace, item.thread_id, msgspec.structs.replace(item.message, raw=None), text)
+    else:
+        line = _RecordLine(item.namespace, item.record)
+    return msgspec.json.encode(line) + b"\n"
+
+
+def conversations(items: Items, _name: str, problems: Problems) -> Iterator[Conversation]:
+    """The threads of an export. One whose messages are not together in the file comes in several conversations."""
+    thread: tuple[Namespace, str] | None = None
+    info: ThreadInfo | None = None
+    drafts: list[Draft] = []
+
+    def finished() -> Iterator[Conversation]:
+        if thread is not None:
+            namespace, thread_id = thread
+            ended = info is not None and 0 < info.tip <= info.reflected_through
+            metadata = dict(info.metadata) if info else {}
+            yield assemble("jsonl", thread_id, drafts, problems, namespace=namespace, ended=ended, metadata=metadata)
+
+    for where, item in items:
+        with problems.at(where):
+            line = _line(item, where)
+            if isinstance(line, _RecordLine):
+                continue
+            key = line.namespace, line.thread.thread_id if isinstance(line, _ThreadLine) else line.thread_id
+            if key != thread:
+                yield from finished()
+                thread, info, drafts = key, None, []
+            if isinstance(line, _ThreadLine):
+                info = line.thread
+            else:
+                raw = Raw(line.raw.format, line.raw.json.encode()) if line.raw else None
+                drafts.append(Draft(f"{where}: message", msgspec.structs.replace(line.message, raw=raw)))
+    yield from finished()
+
+
+def records(path: Path, problems: Problems) -> Iterator[StoredRecord]:
+    """The long-term records of an export. Other lines are passed over, without a look at what they hold."""
+    for where, item in items_of(path, problems):
+        with problems.at(where):
+            if isinstance(item, dict) and item.get("type") == "record":
+                line = _line(item, where)
+                assert isinstance(line, _RecordLine)
+                yield StoredRecord(line.namespace, line.record)
+
+
+def _line(item: Any, where: str) -> _Line:
+    check_json(item, where, ImportFailed)
+    try:
+        line: _Line = msgspec.convert(item, _Line)
+    except msgspec.ValidationError as error:
+        # "Expected `str`, got `int` - at `$.message.role`": types and paths, no content.
+        problem, _, path = str(error).partition(" - at ")
+        field = path.strip("`").removeprefix("$").lstrip(".")
+        raise ImportFailed(f"{where}: {field}" if field else where, problem, "restore the line as it was exported") from None
+    check_namespace(line.namespace)
+    if isinstance(line, _MessageLine):
+        check_id(line.thread_id, f"{where}: thread_id", ImportFailed)
+        if line.raw:
+            check_text(line.raw.json, f"{where}: raw", ImportFailed)
+    elif isinstance(line, _ThreadLine):
+        check_id(line.thread.thread_id, f"{where}: thread.thread_id", ImportFailed)
+    return line

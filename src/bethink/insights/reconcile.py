@@ -1,0 +1,262 @@
+"""New statements against what is known: the same again, a newer answer, or history.
+
+A subject has one current insight per slot. For each incoming statement, the oldest first:
+
+    its source is known           nothing
+    the same answer is current    that insight gains the source
+    a later answer is known       history, superseded by the next later one
+    it denies another answer      history: denying Porto says nothing against Lisbon
+    it is trusted less            history: what a page says supersedes nothing that a user said
+    else                          it is current (again, if it was known), and what was current goes to history
+
+All of it is one `Put`, in which the new answer is stored before the old one is closed: a contradiction never leaves neither. No
+statement is dropped; what is not current stays in history with what took its place.
+
+What is later is a question of when it was said, which a derived id carries, not of when it came in: an old conversation that is
+imported late changes nothing that is newer. Nothing counts as said after the system knew of it, so that a message dated in the
+future does not win for ever.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+
+import msgspec
+
+from bethink.ids import derived_id
+from bethink.insights.extract import CORRECTION
+from bethink.insights.shapes import key
+from bethink.messages import lowest_trust
+from bethink.records import Insight
+from bethink.storage.base import Retire
+
+__all__ = ["Changes", "reconcile"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What to store, in one `Put`.
+
+    Attributes:
+        records: new insights, and known ones (their id) that gain sources or become current again. All are open.
+        retire: what is closed after that, some of `records` among them.
+        kept: incoming statements that were known already, word and source.
+    """
+
+    records: tuple[Insight, ...] = ()
+    retire: tuple[Retire, ...] = ()
+    kept: tuple[Insight, ...] = ()
+
+
+def reconcile(current: Sequence[Insight], incoming: Sequence[Insight], *, now: datetime) -> Changes:
+    """What `incoming` changes.
+
+    Args:
+        current: all insights of the namespace, those in history too.
+        incoming: new statements, each with its sources; of equally old ones the later in the sequence was said later.
+        now: system time of the change.
+
+    Taking the same statements in again changes nothing. Linear in both, quadratic in how often one answer changed.
+    """
+    book = _Book(current, now)
+    kept: list[Insight] = []
+    for statement in sorted(incoming, key=_said):
+        meant = book.resolved(statement)
+        if not book.take(meant):
+            kept.append(meant)
+    return Changes(book.records(), book.retired(), tuple(kept))
+
+
+class _Book:
+    """The insights of a namespace while statements are taken into it."""
+
+    def __init__(self, known: Iterable[Insight], now: datetime) -> None:
+        self._now = now
+        self._before = {insight.id: insight for insight in known}
+        self._insights: dict[str, Insight] = {}
+        self._slots: dict[tuple[str, str], list[str]] = {}
+        self._subjects: dict[str, list[str]] = {}
+        self._touched: dict[str, None] = {}
+        for insight in self._before.values():
+            self._write(insight)
+        self._touched.clear()
+
+    def _write(self, insight: Insight) -> None:
+        if insight.id not in self._insights:
+            self._slots.setdefault((insight.subject, insight.slot), []).append(insight.id)
+            self._subjects.setdefault(insight.subject, []).append(insight.id)
+        self._insights[insight.id] = insight
+        self._touched[insight.id] = None
+
+    # -- taking a statement in --------------------------------------------------------------------------------------------
+
+    def take(self, statement: Insight) -> bool:
+        """Take a statement in; False if it was there, word and source."""
+        answers = self._slot(statement)
+        equal = [insight for insight in answers if _same_answer(insight, statement)]
+        if any(_holds(insight, statement) for insight in equal):
+            return False
+        same = max(equal, key=lambda insight: (insight.current, self._order(insight), insight.id), default=None)
+        taken = _joined(same, statement) if same else _open(statement)
+        if same is not None and same.current:
+            self._write(taken)
+            return True
+        others = [insight for insight in answers if not _same_answer(insight, statement)]
+        head = max((insight for insight in others if insight.current), key=lambda insight: insight.id, default=None)
+        after = [insight for insight in others if _held(insight) and self._order(insight) > _said(statement)]
+        if after:
+            following = min(after, key=lambda insight: (self._order(insight), insight.id))
+            began = _began(following)
+            self._write(self._closed(taken, following, began if began > _began(taken) else self._order(following)))
+        elif head is not None and (_denies_another(statement, head) or _trusted_less(statement, head)):
+            # It never held; what did once hold keeps its own time.
+            closed = self._closed(taken, head, _began(taken))
+            self._write(msgspec.structs.replace(closed, valid_to=same.valid_to) if same else closed)
+        else:
+            self._write(_open(taken))
+            if head is not None:
+                self._write(self._closed(head, taken, _began(statement)))
+        return True
+
+    def _closed(self, insight: Insight, by: Insight, ended: datetime) -> Insight:
+        return msgspec.structs.replace(
+            insight,
+            retired_at=self._now,
+            superseded_by=by.id,
+            reason=f"superseded: {by.text}",
+            valid_to=max(ended, _began(insight)),
+        )
+
+    # -- looking up -------------------------------------------------------------------------------------------------------
+
+    def _slot(self, statement: Insight) -> list[Insight]:
+        return [self._insights[name] for name in self._slots.get((statement.subject, statement.slot), ())]
+
+    def _order(self, insight: Insight) -> datetime:
+        """When it was last said, as far as is known: no earlier than what it replaced came to its end."""
+        order = _said(insight)
+        for other in self._slot(insight):
+            if other.superseded_by == insight.id and other.retired_at and other.valid_to and _held(other):
+                order = max(order, _said(other), min(_millis(other.valid_to), _millis(other.retired_at)))
+        return order
+
+    def resolved(self, statement: Insight) -> Insight:
+        """A correction ("it is Lisbon, not Porto") as the answer to what Porto had answered; anything else as it is."""
+        kind, _, old = statement.slot.partition(":")
+        if kind != CORRECTION:
+            return statement
+        known = [self._insights[name] for name in self._subjects.get(statement.subject, ())]
+        for insight in known:
+            if insight.value == statement.value and _holds(insight, statement):
+                return _answering(statement, insight)
+        wrong = [insight for insight in known if _is_wrong(insight, old) and self._order(insight) <= _said(statement)]
+        if not wrong:
+            return statement
+        return _answering(statement, max(wrong, key=lambda insight: (self._order(insight), insight.id)))
+
+    # -- what changed -----------------------------------------------------------------------------------------------------
+
+    def records(self) -> tuple[Insight, ...]:
+        """What is new, has gained sources or is current again, open."""
+        return tuple(_open(self._insights[name]) for name in self._touched if self._is_put(name))
+
+    def retired(self) -> tuple[Retire, ...]:
+        closed = (self._insights[name] for name in self._touched)
+        return tuple(
+            Retire(insight.id, insight.retired_at, insight.reason, insight.superseded_by, insight.valid_to)
+            for insight in closed
+            if insight.retired_at is not None and (self._is_put(insight.id) or self._before[insight.id].current)
+        )
+
+    def _is_put(self, name: str) -> bool:
+        before, after = self._before.get(name), self._insights[name]
+        return before is None or before.sources != after.sources or (after.current and not before.current)
+
+
+# -- one insight ----------------------------------------------------------------------------------------------------------
+
+
+def _said(insight: Insight) -> datetime:
+    """When it was first said: the time in its id, to the millisecond, or for a foreign id since when it is true."""
+    try:
+        number = uuid.UUID(insight.id)
+    except ValueError:
+        number = None
+    if number is None or number.version != 7:
+        said = _millis(insight.valid_from or insight.recorded_at)
+    else:
+        said = _EPOCH + timedelta(milliseconds=number.int >> 80)
+    return min(said, _millis(insight.recorded_at))
+
+
+def _millis(at: datetime) -> datetime:
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
+def _began(insight: Insight) -> datetime:
+    return insight.valid_from or _said(insight)
+
+
+def _held(insight: Insight) -> bool:
+    """Whether it was ever taken to be true, if only for a moment."""
+    return insight.current or insight.valid_to is None or insight.valid_to > _began(insight)
+
+
+def _same_answer(one: Insight, other: Insight) -> bool:
+    return one.value == other.value and one.polarity == other.polarity
+
+
+def _holds(insight: Insight, statement: Insight) -> bool:
+    """Whether `insight` rests on the messages of `statement` already."""
+    known = {(source.message_id, source.thread_id) for source in insight.sources}
+    return all((source.message_id, source.thread_id) in known for source in statement.sources) and (
+        bool(statement.sources) or insight.id == statement.id
+    )
+
+
+def _denies_another(statement: Insight, head: Insight) -> bool:
+    return statement.polarity == "negative" and head.polarity == "positive" and statement.value != head.value
+
+
+def _trusted_less(statement: Insight, head: Insight) -> bool:
+    return statement.trust != head.trust and lowest_trust((statement.trust, head.trust)) == statement.trust
+
+
+def _open(insight: Insight) -> Insight:
+    if insight.current:
+        return insight
+    return msgspec.structs.replace(insight, retired_at=None, superseded_by=None, reason="", valid_to=None)
+
+
+def _joined(insight: Insight, statement: Insight) -> Insight:
+    """`insight` with the sources of `statement` that it lacks, after its own."""
+    known = {(source.message_id, source.thread_id) for source in insight.sources}
+    new = [source for source in statement.sources if (source.message_id, source.thread_id) not in known]
+    return msgspec.structs.replace(insight, sources=(*insight.sources, *new))
+
+
+def _is_wrong(insight: Insight, old: str) -> bool:
+    """Whether a correction of `old` may mean this one. Where the slot names the value, another value is another slot."""
+    named_by_value = insight.slot.rpartition(":")[2] == insight.value
+    return insight.current and insight.polarity == "positive" and key(insight.value) == old and not named_by_value
+
+
+def _answering(statement: Insight, insight: Insight) -> Insight:
+    """The correction `statement` as another answer in the slot of `insight`, in its wording."""
+    new, _, old = statement.text.rpartition(": ")[2].partition(", not ")
+    text = re.sub(re.escape(old), lambda _: new, insight.text, count=1, flags=re.IGNORECASE) if old else statement.text
+    if text == insight.text:
+        text = statement.text
+    return msgspec.structs.replace(
+        statement,
+        id=derived_id(_said(statement), "insight", statement.subject, insight.slot, statement.value, statement.polarity),
+        text=text,
+        sources=tuple(msgspec.structs.replace(source, text=text) for source in statement.sources),
+        topic=insight.topic,
+        slot=insight.slot,
+        importance=insight.importance,
+    )

@@ -1,0 +1,121 @@
+"""What is left of a session when it ends: its summary, and a profile that is back within its bound.
+
+The summary names first what was decided, then what the extractive summariser finds worth a line; each line rests on its
+message. Both steps give the same result for the same input, so ending a session twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+
+from bethink.compaction.extractive import shortened, summarise
+from bethink.ids import derived_id
+from bethink.insights.extract import extract
+from bethink.insights.reconcile import reconcile
+from bethink.insights.retention import beyond
+from bethink.messages import Message, lowest_trust
+from bethink.records import Insight, Line, Source, Summary
+from bethink.settings import Settings
+from bethink.storage.base import Retire
+
+__all__ = ["archive", "session_summary"]
+
+
+def session_summary(
+    messages: Sequence[Message],
+    *,
+    thread_id: str,
+    through: int,
+    now: datetime,
+    settings: Settings,
+    count: Callable[[str], int],
+) -> Summary | None:
+    """The summary of a session; None where no user said anything that is worth a line.
+
+    Args:
+        messages: the session's messages, stored, in order.
+        thread_id: its thread.
+        through: seq of the last message that it covers.
+        count: tokens of a text. The lines have at most `settings.summary_tokens` together, line breaks included.
+
+    The id follows from the thread and `through`. `trust` is the lowest among the messages cited.
+    """
+    if not any(message.role == "user" and message.text.strip() for message in messages):
+        return None
+    said = {message.id: message for message in messages}
+    decisions = _decisions(messages, thread_id, now)
+    decided, left = _fitting(decisions, said, settings.summary_tokens // 2, count)
+    found = summarise(messages, limit=settings.summary_tokens // 2 + settings.summary_tokens % 2 + left, count=count)
+    lines = (*decided, *(line for line in found if not _says_a_decision(line, decisions, said)))
+    if not lines:
+        return None
+    sources = _sources(lines, thread_id)
+    last = messages[-1].created_at or now
+    return Summary(
+        id=derived_id(last, "summary", thread_id, str(through)),
+        text="\n".join(line.text for line in lines),
+        trust=lowest_trust(said[source.message_id].trust for source in sources),
+        recorded_at=now,
+        valid_from=messages[0].created_at or now,
+        importance="medium",
+        sources=sources,
+        thread_id=thread_id,
+        lines=lines,
+        through=through,
+    )
+
+
+def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[Retire, ...]:
+    """What leaves the profile because better ones fill it. It stays in history, and comes back when it is said again."""
+    return tuple(
+        Retire(
+            record_id=insight.id,
+            at=now,
+            reason=f"archived: retention score {score:.3f} is below the {settings.profile_size} kept",
+        )
+        for insight, score in beyond(insights, now=now, settings=settings)
+    )
+
+
+def _decisions(messages: Sequence[Message], thread_id: str, now: datetime) -> list[Insight]:
+    """What was decided and not taken back before the session ended, oldest first."""
+    made = [insight for insight in extract(messages, thread_id=thread_id, now=now) if insight.topic == "decision"]
+    changes = reconcile((), made, now=now)
+    closed = {retire.record_id for retire in changes.retire}
+    return [insight for insight in changes.records if insight.id not in closed]
+
+
+def _fitting(
+    decisions: Sequence[Insight], said: Mapping[str, Message], limit: int, count: Callable[[str], int]
+) -> tuple[list[Line], int]:
+    """Decisions as lines, oldest first, and the tokens of `limit` that are left; the newest go in first."""
+    lines: list[Line] = []
+    for insight in reversed(decisions):
+        cost = count(insight.text) + 1
+        if cost > limit:
+            continue
+        limit -= cost
+        latest = said[insight.sources[-1].message_id]
+        ids = tuple(source.message_id for source in insight.sources)
+        at = latest.created_at or insight.recorded_at
+        lines.append(Line(text=insight.text, sources=ids, at=at, speaker=latest.speaker))
+    return lines[::-1], limit
+
+
+def _says_a_decision(line: Line, decisions: Iterable[Insight], said: Mapping[str, Message]) -> bool:
+    """Whether a line is the sentence that a decision was drawn from, which would say it twice."""
+    return any(
+        source.message_id in line.sources and line.text == shortened(said[source.message_id].text[source.start : source.end])
+        for insight in decisions
+        for source in insight.sources
+    )
+
+
+def _sources(lines: Iterable[Line], thread_id: str) -> tuple[Source, ...]:
+    """One source for each message cited, in the order of the lines; its text is the first line that cites it."""
+    texts: dict[str, str] = {}
+    for line in lines:
+        for message_id in line.sources:
+            texts.setdefault(message_id, line.text)
+    return tuple(Source(message_id, thread_id, text) for message_id, text in texts.items())

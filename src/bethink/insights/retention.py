@@ -1,0 +1,78 @@
+"""What stays in the profile: a score that decays with neglect, grows with use, and never erases anything.
+
+    score    = (decay + boost) * weight
+    decay    = e^(-days / (base_decay * strength))      days since the last access, or since it was recorded
+    strength = 1 + ln(1 + access_count)                 each use makes it last longer
+    boost    = recency_boost while younger than recency_window, else 0
+
+The formula and its constants are those of DESIGN section 7 and live in `settings.Retention`. Ages are never below zero: a clock
+that was set back, or a record dated in the future, must not score above what is fresh now.
+
+What is pinned, and what concerns somebody's health (`SAFETY`), is exempt: an allergy mentioned once, a year ago, still matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from bethink.records import Insight, Record
+from bethink.settings import Retention, Settings
+
+__all__ = ["SAFETY", "beyond", "exempt", "first_hand", "score", "select_profile"]
+
+SAFETY = frozenset({"allergy", "intolerance", "medical"})
+"""First parts of slots whose constraints are never archived, however low their score."""
+
+_NO_TIME = timedelta(0)
+
+
+def score(insight: Record, *, now: datetime, retention: Retention) -> float:
+    """The retention score at `now`: from 0 to (1 + recency_boost) * the highest weight (1.95 with the defaults)."""
+    idle = max(_NO_TIME, now - (insight.last_accessed or insight.recorded_at))
+    age = max(_NO_TIME, now - insight.recorded_at)
+    strength = 1 + math.log1p(insight.access_count)
+    decay = math.exp(-(idle / retention.base_decay) / strength)
+    boost = retention.recency_boost if age < retention.recency_window else 0.0
+    weight = {"high": retention.high, "medium": retention.medium, "low": retention.low}[insight.importance]
+    return (decay + boost) * weight
+
+
+def exempt(insight: Insight) -> bool:
+    """Whether it is kept whatever it scores: pinned, or a constraint of health."""
+    return insight.pinned or (insight.topic == "constraint" and insight.slot.partition(":")[0] in SAFETY)
+
+
+def first_hand(insight: Insight) -> bool:
+    """Whether the person it is about said it. What somebody tells of another carries `metadata["told_by"]`."""
+    return "told_by" not in insight.metadata
+
+
+def select_profile(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[tuple[Insight, float], ...]:
+    """The profile: what is current, first-hand and trusted, each with its score.
+
+    Order: exempt ones first, then by score, highest first; equal scores by id. At most `settings.profile_size` of them, or as
+    many as are exempt where that is more: a bound on size is no reason to leave out an allergy.
+    """
+    ranked = _ranked(insights, now, settings.retention)
+    return ranked[: _bound(ranked, settings)]
+
+
+def beyond(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[tuple[Insight, float], ...]:
+    """What would be in the profile if it were larger, in the same order: these are to be archived. None is exempt."""
+    ranked = _ranked(insights, now, settings.retention)
+    return ranked[_bound(ranked, settings) :]
+
+
+def _bound(ranked: tuple[tuple[Insight, float], ...], settings: Settings) -> int:
+    return max(settings.profile_size, sum(1 for insight, _ in ranked if exempt(insight)))
+
+
+def _ranked(insights: Iterable[Insight], now: datetime, retention: Retention) -> tuple[tuple[Insight, float], ...]:
+    scored = [
+        (insight, score(insight, now=now, retention=retention))
+        for insight in insights
+        if insight.current and insight.trust == "user" and first_hand(insight)
+    ]
+    return tuple(sorted(scored, key=lambda pair: (not exempt(pair[0]), -pair[1], pair[0].id)))

@@ -1,0 +1,12 @@
+"""What the verbs of `Memory` do, one file each: fetch values through the waist, hand them to pure steps, store what comes out.
+
+    append     messages.checked -> terms -> store.append
+    derive     store.read -> insights.extract -> reconcile -> store.put, with the thread's cursor
+    reflect    derive -> session_summary, archive -> store.put, with the thread's cursor
+    recall     embed what waits -> store.search -> retrieval.rank
+    view       store.read -> compaction.plan -> fold -> store.fold
+    context    derive -> view -> recall -> context.compose -> render -> store.put of the receipt
+    replay     store.get -> context.rebuild
+
+Nothing is decided here: a rule belongs to a pure step, a guarantee to the store.
+"""

@@ -1,0 +1,139 @@
+"""A context: derive, view the thread, gather what is known and what is recalled, compose, keep a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from bethink.compaction.extractive import choose
+from bethink.context import (
+    Context,
+    Item,
+    Sources,
+    compose,
+    item_of_message,
+    item_of_record,
+    items_of_node,
+    items_of_summary,
+    receipt_for,
+    render,
+)
+from bethink.engine import Engine
+from bethink.errors import InvalidInput
+from bethink.ids import new_id
+from bethink.insights.retention import select_profile
+from bethink.messages import Message
+from bethink.records import Insight, Node
+from bethink.steps.derive import derive
+from bethink.steps.recall import recall_from
+from bethink.steps.reflect import previous_session
+from bethink.steps.view import View, view_thread
+from bethink.storage.base import Get, Put, Scope
+from bethink.values import Namespace
+
+__all__ = ["build_context"]
+
+
+def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None) -> Context:
+    """The context of a thread, its receipt stored."""
+
+    budget = engine.settings.window if budget is None else budget
+    if budget < 1:
+        raise InvalidInput("budget", f"{budget} tokens", "use 1 or more")
+    derive(engine, namespace)
+    view = view_thread(engine, namespace, thread_id, budget)
+    shown = [message for group in view.recent for message in group.messages]
+    if query is None:
+        query = next((message.text for message in reversed(shown) if message.role == "user"), "")
+    items = _items(engine, namespace, thread_id, view, shown, query, budget)
+    found = Sources(pinned=view.pinned, recent=view.recent, waiting=view.waiting, items=items)
+    made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
+    context = render(made_of, budget=budget, counter=engine.counter)
+    now = engine.clock.now()
+    receipt = receipt_for(
+        made_of,
+        context,
+        receipt_id=new_id(now),
+        thread_id=thread_id,
+        now=now,
+        counter=engine.counter,
+        ranker=engine.ranker.fingerprint,
+        query=query,
+    )
+    engine.store.put(Put(namespace=namespace, receipt=receipt))
+    return msgspec.structs.replace(context, receipt_id=receipt.id)
+
+
+def _items(
+    engine: Engine, namespace: Namespace, thread_id: str, view: View, shown: Sequence[Message], query: str, budget: int
+) -> tuple[Item, ...]:
+    """Candidates for the memory block, section by section."""
+
+    now = engine.clock.now()
+    subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
+    records = [stored.record for stored in engine.records(Scope(namespace), kinds=("note", "insight"))]
+    items = [item_of_record(record, "pinned", "pinned") for record in records if record.pinned]
+    insights = [
+        record for record in records if isinstance(record, Insight) and record.subject in subjects and not record.pinned
+    ]
+    for insight, score in select_profile(insights, now=now, settings=engine.settings):
+        items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))
+    previous = previous_session(engine, namespace, thread_id)
+    if previous is not None:
+        items += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
+    items += _summary_items(engine, view.nodes, shown, budget)
+    if query:
+        items += _recalled_items(engine, namespace, query, shown, {item.id for item in items})
+    return tuple(items)
+
+
+def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Message], budget: int) -> list[Item]:
+    """Lines of the folded past that say something the recent messages do not."""
+
+    visible = {message.id for message in shown}
+    items = [
+        item
+        for node in nodes
+        for item in items_of_node(node, f"folds messages {node.first_seq}-{node.last_seq}")
+        if not visible.issuperset(item.sources)
+    ]
+    lines_of = {node.id: node.lines for node in nodes}
+    lines = [lines_of[item.id][item.index] for item in items]
+    kept = set(choose(lines, limit=int(engine.settings.memory_share * budget), count=engine.counter.count))
+    return [item for item, line in zip(items, lines, strict=True) if line in kept]
+
+
+def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str]) -> list[Item]:
+
+    visible = {message.id for message in shown}
+    hits = recall_from(engine, Scope(namespace), query, k=engine.settings.recall_limit + len(visible))
+    hits_left = [hit for hit in hits if hit.id not in visible and hit.id not in used][: engine.settings.recall_limit]
+    fetched = engine.store.get(
+        Get(
+            scope=Scope(namespace),
+            messages=tuple(hit.id for hit in hits_left if hit.kind == "message"),
+            records=tuple(hit.id for hit in hits_left if hit.kind != "message"),
+        )
+    )
+    messages = {stored.message.id: stored.message for stored in fetched.messages}
+    records = {stored.record.id: stored.record for stored in fetched.records}
+    items: list[Item] = []
+    for hit in hits_left:
+        reason = _hit_reason(hit.score, hit.scores)
+        if hit.id in messages:
+            items.append(item_of_message(messages[hit.id], engine.counter, reason, hit.scores))
+        elif hit.id in records:
+            items.append(item_of_record(records[hit.id], "recalled", reason, hit.scores))
+    return items
+
+
+def _profile_reason(insight: Insight, score: float) -> str:
+    said = f"said {len(insight.sources)}x" if len(insight.sources) > 1 else "said once"
+    cited = f", cited {insight.access_count}x" if insight.access_count else ""
+    return f"{insight.topic}, {said}{cited}, retention {score:.2f}"
+
+
+def _hit_reason(score: float, scores: Mapping[str, float]) -> str:
+    legs = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
+    return f"score {score:.2f}" + (f" ({legs})" if legs else "")

@@ -1,0 +1,53 @@
+"""Insights out of messages, exactly once: what is drawn is stored together with the move of the thread's cursor.
+
+An interrupted derivation is simply done by the next call that needs it; two processes that draw from the same messages at the
+same time store one result.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from bethink.engine import Engine, entries
+from bethink.errors import Conflict, NotFound
+from bethink.insights.extract import extract
+from bethink.insights.reconcile import reconcile
+from bethink.storage.base import Cursor, Put, Read, Scan, Scope
+from bethink.threads import ThreadInfo
+from bethink.values import Namespace
+
+__all__ = ["derive"]
+
+_PAGE = 64
+
+
+def derive(engine: Engine, namespace: Namespace) -> None:
+    """Draw insights from every message of the namespace that none have been drawn from yet."""
+    scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
+    while True:
+        page = engine.store.scan(scan)
+        for thread in page.items:
+            assert isinstance(thread, ThreadInfo), "a page of threads holds threads"
+            _extract(engine, thread)
+        if page.next is None:
+            return
+        scan = msgspec.structs.replace(scan, after=page.next)
+
+
+def _extract(engine: Engine, thread: ThreadInfo) -> None:
+
+    read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=thread.extracted_through)
+    try:
+        transcript = engine.store.read(read)
+    except NotFound:
+        return
+    now = engine.clock.now()
+    found = extract(transcript.messages, thread_id=thread.thread_id, now=now)
+    changes = reconcile(engine.insights(thread.namespace), found, now=now)
+    cursor = Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip)
+    put = Put(namespace=thread.namespace, records=entries(changes.records), retire=changes.retire, cursor=cursor)
+    try:
+        engine.store.put(put)
+    except (Conflict, NotFound):
+        # Another process drew them first, or the thread was forgotten meanwhile: either way there is nothing left to do.
+        return

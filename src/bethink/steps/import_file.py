@@ -1,0 +1,132 @@
+"""Conversations from a file, into a namespace and below: read, append batch by batch, end.
+
+Ids are the same at every reading, and appending an id again adds nothing: an interrupted import is resumed, and a finished one
+repeated without effect, by doing it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from bethink.engine import Engine, entries
+from bethink.errors import Conflict, ImportFailed, NotFound
+from bethink.importing import Conversation, OnError, detect, read, read_records
+from bethink.messages import Message
+from bethink.steps.append import append
+from bethink.steps.reflect import reflect
+from bethink.storage.base import Get, Put, Scope, StoredRecord
+from bethink.values import Namespace
+
+__all__ = ["ImportReport", "import_file"]
+
+_BATCH = 200
+
+
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What an import did.
+
+    Attributes:
+        conversations, messages: how many the file holds (of those that could be taken).
+        added: messages that were not there before.
+        records: long-term records that were not there before (only bethink's own export holds any).
+        ended: sessions that were ended.
+        errors: what was left out and why, with `on_error="skip"`.
+    """
+
+    format: str
+    conversations: int = 0
+    messages: int = 0
+    added: int = 0
+    records: int = 0
+    ended: int = 0
+    errors: tuple[ImportFailed, ...] = ()
+
+
+def import_file(
+    engine: Engine,
+    namespace: Namespace,
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that the command line and the documentation use
+    on_error: OnError = "stop",
+    end: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> ImportReport:
+    """Import a file. What was stored before an error stays."""
+    errors: list[ImportFailed] = []
+    format = format or detect(path)  # noqa: A001
+    conversations = messages = added = ended = 0
+    for conversation in read(path, format, on_error=on_error, errors=errors):
+        where = _place(namespace, conversation)
+        conversations += 1
+        for batch in _batches(conversation):
+            try:
+                added += append(engine, where, conversation.thread_id, batch, metadata=conversation.metadata).added
+            except Conflict as error:
+                problem = ImportFailed(
+                    f"thread {conversation.thread_id}",
+                    str(error),
+                    "import it under another namespace, or forget the thread first",
+                )
+                if on_error == "stop":
+                    raise problem from error
+                errors.append(problem)
+                break
+            messages += len(batch)
+            if progress is not None:
+                progress(len(batch))
+        if (end or conversation.ended) and conversation.messages:
+            reflect(engine, where, conversation.thread_id)
+            ended += 1
+    records = _import_records(engine, namespace, path, on_error, errors) if format == "jsonl" else 0
+    return ImportReport(
+        format=format,
+        conversations=conversations,
+        messages=messages,
+        added=added,
+        records=records,
+        ended=ended,
+        errors=tuple(errors),
+    )
+
+
+def _place(namespace: Namespace, found: Conversation | StoredRecord) -> Namespace:
+    """Where something of a file goes: into the importing namespace or below it, never outside."""
+    if found.namespace:
+        if found.namespace[: len(namespace)] == namespace:
+            return found.namespace
+        # Written under another tenant: the rest of its place is kept.
+        return (*namespace, *found.namespace[1:])
+    if isinstance(found, Conversation) and found.user:
+        return (*namespace, found.user)
+    return namespace
+
+
+def _batches(conversation: Conversation) -> Iterator[tuple[Message, ...]]:
+    """Its messages in batches; an empty one for a conversation without any, so that its thread is made."""
+    for start in range(0, len(conversation.messages) or 1, _BATCH):
+        yield conversation.messages[start : start + _BATCH]
+
+
+def _import_records(engine: Engine, namespace: Namespace, path: Path, on_error: OnError, errors: list[ImportFailed]) -> int:
+    added = 0
+    for stored in read_records(path, on_error=on_error, errors=errors):
+        where = _place(namespace, stored)
+        # A known record is left as it is: putting it again would make a superseded one current.
+        if engine.store.get(Get(scope=Scope(where), records=(stored.record.id,))).records:
+            continue
+        try:
+            engine.store.put(Put(namespace=where, records=entries((stored.record,))))
+        except NotFound as error:
+            problem = ImportFailed(
+                f"record {stored.record.id}", "rests on a message that is not here", "import that thread too"
+            )
+            if on_error == "stop":
+                raise problem from error
+            errors.append(problem)
+            continue
+        added += 1
+    return added

@@ -1,0 +1,73 @@
+"""The end of a session: its summary, its insights, a profile within bounds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bethink.engine import Engine, entries
+from bethink.errors import Conflict
+from bethink.insights.reflect import archive, session_summary
+from bethink.records import Summary
+from bethink.steps.derive import derive
+from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope, StoredRecord
+from bethink.values import Namespace
+
+__all__ = ["previous_session", "reflect"]
+
+_ATTEMPTS = 20
+
+
+def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
+    """End a thread: its summary, its insights, a profile within bounds. Without a new message nothing is done."""
+
+    for _ in range(_ATTEMPTS):
+        transcript = engine.store.read(Read(namespace=namespace, thread_id=thread_id))
+        thread = transcript.thread
+        former = _former(engine, namespace, thread_id)
+        if thread.reflected_through == thread.tip:
+            return former
+        derive(engine, namespace)
+        now = engine.clock.now()
+        summary = session_summary(
+            transcript.messages,
+            thread_id=thread_id,
+            through=thread.tip,
+            now=now,
+            settings=engine.settings,
+            count=engine.counter.count,
+        )
+        retire = archive(engine.insights(namespace, current=True), now=now, settings=engine.settings)
+        if former is not None and summary is not None and former.id != summary.id:
+            retire += (_replaced(former, summary, now),)
+        put = Put(
+            namespace=namespace,
+            records=entries(() if summary is None else (summary,)),
+            retire=retire,
+            cursor=Cursor(thread_id, "reflected", thread.reflected_through, thread.tip),
+        )
+        try:
+            engine.store.put(put)
+        except Conflict:
+            continue
+        return summary
+    raise Conflict(f"thread {thread_id!r} is being ended by somebody else — call end() again")
+
+
+def _former(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
+    scan = Scan(what="records", scope=Scope(namespace), kinds=("summary",), current=True, thread_id=thread_id, newest=True)
+    for item in engine.pages(scan):
+        if isinstance(item, StoredRecord) and isinstance(item.record, Summary):
+            return item.record
+    return None
+
+
+def previous_session(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
+    """The newest session summary of another thread."""
+    for stored in engine.records(Scope(namespace), kinds=("summary",), newest=True, limit=4):
+        if isinstance(stored.record, Summary) and stored.record.thread_id != thread_id:
+            return stored.record
+    return None
+
+
+def _replaced(former: Summary, by: Summary, now: datetime) -> Retire:
+    return Retire(former.id, now, reason="replaced by a later summary of the same thread", superseded_by=by.id)

@@ -1,0 +1,79 @@
+"""What must always hold between the things in a state. A `Problem` for each that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bethink.records import AnyRecord, Summary
+from bethink.storage._reference_state import Key, State, Thread, Unit, call_states, covered_seqs
+from bethink.storage.base import Problem
+from bethink.values import Namespace
+
+__all__ = ["problems"]
+
+
+def problems(state: State) -> list[Problem]:
+    """Everything inconsistent, in the order of the tables."""
+    found: list[Problem] = []
+    for key, thread_row in state.threads.items():
+        found += (Problem(what, _where("thread", key)) for what in _of_thread(thread_row.value))
+    for key, record_row in state.records.items():
+        found += (Problem(what, _where("record", key)) for what in _of_record(state, key[0], record_row.value))
+    for key, receipt_row in state.receipts.items():
+        if (key[0], receipt_row.value.thread_id) not in state.threads:
+            found.append(Problem("is of a thread that is not there", _where("receipt", key)))
+    for number, unit in state.units.items():
+        found += (Problem(what, f"unit {number}") for what in _of_unit(state, unit))
+    return found
+
+
+def _where(sort: str, key: Key) -> str:
+    return f"{sort} {key[1]!r} in {key[0]!r}"
+
+
+def _of_thread(thread: Thread) -> Iterator[str]:
+    info, messages = thread.info, thread.messages
+    seqs = [message.seq for message in messages]
+    ids = {message.id for message in messages}
+    if info.count != len(messages):
+        yield f"counts {info.count} messages and holds {len(messages)}"
+    if seqs != sorted(set(seqs)) or (seqs and seqs[-1] > info.tip):
+        yield "the seqs of its messages do not rise to its tip"
+    if len(ids) != len(messages):
+        yield "an id occurs twice"
+    calls = call_states(message for message in messages if message.role != "tool")
+    if any(message.tool_call_id not in calls for message in messages if message.role == "tool"):
+        yield "a tool result is without its call"
+    there = set(seqs)
+    nodes = {node.id for node in thread.nodes}
+    for node in thread.nodes:
+        if not there.issuperset(covered_seqs(node)):
+            yield f"node {node.id!r} covers a message that is not there"
+        if any(not ids.issuperset(line.sources) for line in node.lines):
+            yield f"node {node.id!r} cites a message that is not there"
+        if not nodes.issuperset(node.children):
+            yield f"node {node.id!r} has a child that is not there"
+
+
+def _of_record(state: State, namespace: Namespace, record: AnyRecord) -> Iterator[str]:
+    cited = {(source.thread_id, source.message_id) for source in record.sources}
+    if isinstance(record, Summary):
+        cited |= {(record.thread_id, message_id) for line in record.lines for message_id in line.sources}
+    if not all(state.has_message(namespace, thread_id, message_id) for thread_id, message_id in cited):
+        yield "rests on a message that is not there"
+    if record.superseded_by is not None and (namespace, record.superseded_by) not in state.records:
+        yield "is superseded by a record that is not there"
+    if record.superseded_by is not None and record.current:
+        yield "is current and superseded"
+
+
+def _of_unit(state: State, unit: Unit) -> Iterator[str]:
+    if unit.seq:
+        row = state.threads.get((unit.namespace, unit.thread_id))
+        there = row is not None and any(message.seq == unit.seq for message in row.value.messages)
+    else:
+        there = (unit.namespace, unit.id) in state.records
+    if not there:
+        yield "stands for something that is not there"
+    if unit.vector is not None and (state.embedder is None or len(unit.vector) != 4 * state.embedder.dimension):
+        yield "has a vector that is not of the bound embedder"

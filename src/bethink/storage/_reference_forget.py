@@ -1,0 +1,201 @@
+"""What goes with what: the cascade of `storage.base.Forget`, step by step over the state.
+
+    messages and their groups ─▶ threads, nodes ─▶ records ─▶ records they had superseded ─▶ receipts
+                              └▶ units ◀──────────┘
+
+`storage.derive` says what is left of each single value; this module walks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from bethink.errors import InvalidInput, NotFound
+from bethink.ids import new_id
+from bethink.records import AnyRecord, Node, Summary
+from bethink.storage._reference_state import Key, State, Thread, Unit, in_scope
+from bethink.storage.base import Forget, ForgetReceipt
+from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, reopened
+from bethink.values import Namespace
+
+__all__ = ["forget"]
+
+replace = msgspec.structs.replace
+
+
+@dataclass
+class _Gone:
+    """What goes, by namespace and id, and what changes with it."""
+
+    messages: dict[Key, dict[int, str]]
+    """Of each thread in scope: the messages that go, id by seq."""
+    threads: set[Key]
+    records: set[Key]
+    nodes: set[Key] = field(default_factory=set)
+    """Nodes that go or change: a receipt that shows one cannot be replayed either way."""
+    changed: set[Key] = field(default_factory=set)
+    revived: set[Key] = field(default_factory=set)
+    lines: int = 0
+    units: int = 0
+    receipts: int = 0
+
+    def message_ids(self, namespace: Namespace | None = None) -> set[str]:
+        """Of one namespace, or of all."""
+        return {
+            message_id for key, going in self.messages.items() if namespace in (None, key[0]) for message_id in going.values()
+        }
+
+
+def forget(state: State, request: Forget) -> ForgetReceipt:
+    """See `storage.base.Forget`."""
+    gone = _named(state, request)
+    _drop_messages(state, gone)
+    _drop_records(state, gone)
+    _drop_units(state, gone)
+    _reopen(state, gone)
+    _drop_receipts(state, gone)
+    return ForgetReceipt(
+        id=new_id(request.at),
+        at=request.at,
+        scope=request.scope,
+        message_ids=tuple(sorted(gone.message_ids())),
+        record_ids=_ids(gone.records),
+        thread_ids=_ids(gone.threads),
+        changed=_ids(gone.changed),
+        revived=_ids(gone.revived),
+        lines=gone.lines,
+        units=gone.units,
+        receipts=gone.receipts,
+    )
+
+
+def _named(state: State, request: Forget) -> _Gone:
+    """What the request names, or NotFound: the messages with their groups, the threads, the records."""
+    if sum(name is not None for name in (request.message_id, request.record_id, request.thread_id)) > 1:
+        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id", "make one call for each")
+    scope = request.scope
+    threads = {key: row.value for key, row in state.threads.items() if in_scope(key[0], scope)}
+    records = {key for key in state.records if in_scope(key[0], scope)}
+
+    if request.record_id is not None:
+        named = {key for key in records if key[1] == request.record_id}
+        if not named:
+            raise NotFound(f"record {request.record_id!r} is not in this scope")
+        return _Gone(messages={}, threads=set(), records=named)
+    if request.message_id is not None:
+        if not any(message.id == request.message_id for thread in threads.values() for message in thread.messages):
+            raise NotFound(f"message {request.message_id!r} is not in this scope")
+        return _Gone(messages=_with_groups(threads, {request.message_id}), threads=set(), records=set())
+    if request.thread_id is not None:
+        going = {key: thread for key, thread in threads.items() if key[1] == request.thread_id}
+        if not going:
+            raise NotFound(f"thread {request.thread_id!r} is not in this scope")
+        ids = {message.id for thread in going.values() for message in thread.messages}
+        return _Gone(messages=_with_groups(threads, ids), threads=set(going), records=set())
+    everything = {key: {message.seq: message.id for message in thread.messages} for key, thread in threads.items()}
+    return _Gone(messages=everything, threads=set(threads), records=records)
+
+
+def _with_groups(threads: dict[Key, Thread], ids: set[str]) -> dict[Key, dict[int, str]]:
+    """Per thread, the messages with these ids and all that share a group with one, until nothing is added."""
+    while True:
+        going: dict[Key, dict[int, str]] = {}
+        for key, thread in threads.items():
+            groups = {message.group for message in thread.messages if message.id in ids}
+            going[key] = {message.seq: message.id for message in thread.messages if message.group in groups}
+        found = {message_id for members in going.values() for message_id in members.values()}
+        if found <= ids:
+            return going
+        ids = ids | found
+
+
+def _drop_messages(state: State, gone: _Gone) -> None:
+    """Messages, the node lines that cite them, nodes that cover nothing any more, and the threads themselves."""
+    for key, going in gone.messages.items():
+        thread = state.threads[key].value
+        left = () if key in gone.threads else _nodes_without(thread.nodes, going)
+        gone.nodes |= {(key[0], node.id) for node in thread.nodes if node not in left}
+        gone.lines += sum(len(node.lines) for node in thread.nodes) - sum(len(node.lines) for node in left)
+        if key in gone.threads:
+            del state.threads[key]
+        elif going:
+            messages = tuple(message for message in thread.messages if message.seq not in going)
+            state.put_thread(Thread(replace(thread.info, count=len(messages)), messages, left))
+
+
+def _nodes_without(nodes: tuple[Node, ...], going: dict[int, str]) -> tuple[Node, ...]:
+    ids = set(going.values())
+    removed = {node.id for node in nodes if node_without(node, ids, going) is None}
+    left = (node_without(node, ids, going, removed) for node in nodes)
+    return tuple(node for node in left if node is not None)
+
+
+def _drop_records(state: State, gone: _Gone) -> None:
+    """The records named, summaries of threads that go, records left without a source. Others lose the sources that go."""
+    sources: dict[Namespace, set[tuple[str, str]]] = {}
+    for (namespace, thread_id), going in gone.messages.items():
+        sources.setdefault(namespace, set()).update((thread_id, message_id) for message_id in going.values())
+    for key, row in list(state.records.items()):
+        namespace, record = key[0], row.value
+        of_thread = isinstance(record, Summary) and (namespace, record.thread_id) in gone.threads
+        named = key in gone.records or of_thread
+        left = None if named else record_without(record, sources.get(namespace, set()))
+        if left is record:
+            continue
+        gone.lines += _line_count(record) - _line_count(left)
+        if left is None:
+            gone.records.add(key)
+            del state.records[key]
+        else:
+            gone.changed.add(key)
+            state.put_record(namespace, left)
+
+
+def _line_count(record: AnyRecord | None) -> int:
+    return len(record.lines) if isinstance(record, Summary) else 0
+
+
+def _drop_units(state: State, gone: _Gone) -> None:
+    """Units of what went. A record in other words gets a new one, which has to wait for its vector."""
+    for number, unit in list(state.units.items()):
+        thread, record = (unit.namespace, unit.thread_id), (unit.namespace, unit.id)
+        if unit.seq in gone.messages.get(thread, ()) or (not unit.seq and record in gone.records):
+            del state.units[number]
+            gone.units += 1
+        elif not unit.seq and record in gone.changed:
+            terms = index_terms(state.record(*record).text)
+            if terms != unit.terms:
+                del state.units[number]
+                state.add_unit(Unit(unit.namespace, unit.id, terms))
+
+
+def _reopen(state: State, gone: _Gone) -> None:
+    """What a removed record had superseded becomes current again, or names the record that stands in its place."""
+    for namespace in sorted({namespace for namespace, _ in gone.records}):
+        left = [row.value for key, row in state.records.items() if key[0] == namespace]
+        orphans = [record for record in left if (namespace, record.superseded_by) in gone.records]
+        for record in reopened(orphans, (record for record in left if record.current)):
+            state.put_record(namespace, record)
+            if record.current:
+                gone.revived.add((namespace, record.id))
+
+
+def _drop_receipts(state: State, gone: _Gone) -> None:
+    """Receipts of threads that went, and all that show something that went or changed."""
+    for key, row in list(state.receipts.items()):
+        namespace, receipt = key[0], row.value
+        if (namespace, receipt.thread_id) in gone.threads or receipt_shows(
+            receipt,
+            seqs={thread_id: going.keys() for (owner, thread_id), going in gone.messages.items() if owner == namespace},
+            message_ids=gone.message_ids(namespace),
+            record_ids={record_id for owner, record_id in gone.records | gone.changed if owner == namespace},
+            node_ids={node_id for owner, node_id in gone.nodes if owner == namespace},
+        ):
+            del state.receipts[key]
+            gone.receipts += 1
+
+
+def _ids(keys: set[Key]) -> tuple[str, ...]:
+    return tuple(sorted({name for _, name in keys}))

@@ -1,0 +1,109 @@
+"""What a state holds, page by page (`scan`), in numbers (`stats`), and as bytes (`everything`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from bethink.records import AnyRecord, Receipt, Summary
+from bethink.storage._reference_search import unit_text
+from bethink.storage._reference_state import State, Thread, in_scope, rows
+from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
+from bethink.threads import ThreadInfo
+
+__all__ = ["everything", "scan", "stats"]
+
+Position = tuple[int, int]
+"""Where an item stands among those of its sort: its number of insertion, and for a message its seq in that thread."""
+
+
+def scan(state: State, request: Scan) -> Page:
+    """One page. `next` is the position of its last item, so what is written or removed meanwhile moves nothing else."""
+    items = sorted(_ITEMS[request.what](state, request), key=lambda item: item[0], reverse=request.newest)
+    if request.after is not None:
+        number, seq = map(int, request.after.split("."))
+        items = [item for item in items if (item[0] < (number, seq) if request.newest else item[0] > (number, seq))]
+    page = items[: request.limit]
+    last = f"{page[-1][0][0]}.{page[-1][0][1]}" if len(items) > len(page) else None
+    return Page(tuple(item for _, item in page), last)
+
+
+def _threads(state: State, request: Scan) -> Iterator[tuple[Position, ThreadInfo]]:
+    for row in rows(state.threads, request.scope):
+        thread = row.value
+        behind = any(message.seq > thread.info.extracted_through for message in thread.messages)
+        if request.thread_id in (None, thread.info.thread_id) and (behind or not request.behind):
+            yield (row.number, 0), thread.info
+
+
+def _messages(state: State, request: Scan) -> Iterator[tuple[Position, StoredMessage]]:
+    for row in rows(state.threads, request.scope):
+        info = row.value.info
+        if request.thread_id in (None, info.thread_id):
+            for message in row.value.messages:
+                yield (row.number, message.seq), StoredMessage(info.namespace, info.thread_id, message)
+
+
+def _records(state: State, request: Scan) -> Iterator[tuple[Position, StoredRecord]]:
+    for (namespace, _), row in state.records.items():
+        record = row.value
+        if (
+            in_scope(namespace, request.scope)
+            and (request.kinds is None or record.kind in request.kinds)
+            and (record.current or not request.current)
+            and request.thread_id in (None, record.thread_id if isinstance(record, Summary) else "")
+        ):
+            yield (row.number, 0), StoredRecord(namespace, record)
+
+
+def _receipts(state: State, request: Scan) -> Iterator[tuple[Position, Receipt]]:
+    for row in rows(state.receipts, request.scope):
+        if request.thread_id in (None, row.value.thread_id):
+            yield (row.number, 0), row.value
+
+
+def _pending(state: State, request: Scan) -> Iterator[tuple[Position, Pending]]:
+    for number, unit in state.units.items():
+        if unit.vector is None and in_scope(unit.namespace, request.scope):
+            yield (number, 0), Pending(number, unit_text(state, unit))
+
+
+_ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {
+    "threads": _threads,
+    "messages": _messages,
+    "records": _records,
+    "receipts": _receipts,
+    "pending": _pending,
+}
+
+
+def stats(state: State, scope: Scope) -> Stats:
+    threads: list[Thread] = [row.value for row in rows(state.threads, scope)]
+    records: list[AnyRecord] = [row.value for row in rows(state.records, scope)]
+    units = [unit for unit in state.units.values() if in_scope(unit.namespace, scope)]
+    names = {namespace for namespace, _ in [*state.threads, *state.records] if in_scope(namespace, scope)}
+    kinds = sorted({record.kind for record in records})
+    return Stats(
+        namespaces=len(names),
+        threads=len(threads),
+        messages=sum(len(thread.messages) for thread in threads),
+        nodes=sum(len(thread.nodes) for thread in threads),
+        records={kind: sum(record.kind == kind for record in records) for kind in kinds},
+        retired=sum(not record.current for record in records),
+        receipts=sum(1 for _ in rows(state.receipts, scope)),
+        units=len(units),
+        pending=sum(unit.vector is None for unit in units),
+        schema_version=1,
+        embedder=state.embedder,
+        size_bytes=len(everything(state)),
+        engine="reference",
+    )
+
+
+def everything(state: State) -> bytes:
+    """All that is held, as JSON."""
+    return msgspec.json.encode(
+        [list(state.threads.values()), list(state.records.values()), list(state.receipts.values()), list(state.units.values())]
+    )

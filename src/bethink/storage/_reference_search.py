@@ -1,0 +1,126 @@
+"""What a search finds in the state: two legs over the units in scope, and the statistics of those units.
+
+BM25 here only chooses candidates (k1 1.2, b 0.75, as in Robertson and Zaragoza 2009); `retrieval.rank` gives the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+
+from bethink.messages import Message
+from bethink.records import AnyRecord, Summary
+from bethink.storage._reference_state import State, Unit, in_scope
+from bethink.storage.base import Candidate, Found, Search
+
+__all__ = ["search", "unit_text"]
+
+_K1, _B = 1.2, 0.75
+
+
+def search(state: State, request: Search) -> Found:
+    """See `storage.base.Search`. The statistics are those of every unit in scope, whatever its kind and current or not."""
+    in_view = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
+    counts = {number: Counter(unit.terms.split(" ")) for number, unit in in_view.items()}
+    terms = tuple(dict.fromkeys(request.terms))
+    frequency = {term: sum(term in count for count in counts.values()) for term in terms}
+    lengths = {number: count.total() for number, count in counts.items()}
+    mean_length = sum(lengths.values()) / len(lengths) if lengths else 0.0
+
+    eligible = [number for number, unit in in_view.items() if _eligible(state, unit, request)]
+    cosines = _cosines({number: in_view[number].vector for number in eligible}, request.vector)
+
+    def bm25(number: int) -> float:
+        score = 0.0
+        for term in terms:
+            count = counts[number][term]
+            rarity = math.log(1 + (len(in_view) - frequency[term] + 0.5) / (frequency[term] + 0.5))
+            score += rarity * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * lengths[number] / mean_length))
+        return score
+
+    matching = [number for number in eligible if any(counts[number][term] for term in terms)]
+    lexical = sorted(matching, key=lambda number: (-bm25(number), number))[: request.limit]
+    dense = sorted(cosines, key=lambda number: (-cosines[number], number))[: request.limit]
+    return Found(
+        candidates=tuple(
+            _candidate(
+                state,
+                in_view[number],
+                counts={term: counts[number][term] for term in terms if counts[number][term]},
+                length=lengths[number],
+                cosine=cosines.get(number),
+            )
+            for number in sorted({*lexical, *dense})
+        ),
+        units=len(in_view),
+        mean_length=mean_length,
+        frequency={term: count for term, count in frequency.items() if count},
+        pending=sum(unit.vector is None for unit in in_view.values()),
+    )
+
+
+def _eligible(state: State, unit: Unit, request: Search) -> bool:
+    thing = _thing(state, unit)
+    if isinstance(thing, Message):
+        return "message" in request.kinds
+    return thing.kind in request.kinds and (thing.current or not request.current)
+
+
+def _cosines(vectors: dict[int, bytes | None], query: bytes | None) -> dict[int, float]:
+    """Similarity to the query of each unit that has a vector; none at all without a query. All are unit vectors."""
+    embedded = {number: vector for number, vector in vectors.items() if vector is not None}
+    if query is None or not embedded:
+        return {}
+    import numpy as np
+
+    matrix = np.frombuffer(b"".join(embedded.values()), dtype="<f4").reshape(len(embedded), -1)
+    similarities = matrix @ np.frombuffer(query, dtype="<f4")
+    return dict(zip(embedded, similarities.tolist(), strict=True))
+
+
+def _candidate(state: State, unit: Unit, *, counts: dict[str, int], length: int, cosine: float | None) -> Candidate:
+    thing = _thing(state, unit)
+    if isinstance(thing, Message):
+        assert thing.created_at is not None, "a stored message has its time"
+        return Candidate(
+            kind="message",
+            id=thing.id,
+            namespace=unit.namespace,
+            thread_id=unit.thread_id,
+            seq=thing.seq,
+            text=thing.text,
+            speaker=thing.speaker,
+            trust=thing.trust,
+            at=thing.created_at,
+            counts=counts,
+            length=length,
+            cosine=cosine,
+        )
+    return Candidate(
+        kind=thing.kind,
+        id=thing.id,
+        namespace=unit.namespace,
+        thread_id=thing.thread_id if isinstance(thing, Summary) else None,
+        seq=0,
+        text=thing.text,
+        speaker="",
+        trust=thing.trust,
+        at=thing.recorded_at,
+        counts=counts,
+        length=length,
+        cosine=cosine,
+    )
+
+
+def _thing(state: State, unit: Unit) -> Message | AnyRecord:
+    """What the unit stands for."""
+    if unit.seq:
+        messages = state.thread(unit.namespace, unit.thread_id).messages
+        return messages[bisect_left(messages, unit.seq, key=lambda message: message.seq)]
+    return state.record(unit.namespace, unit.id)
+
+
+def unit_text(state: State, unit: Unit) -> str:
+    """The words that are to be embedded."""
+    return _thing(state, unit).text

@@ -1,0 +1,145 @@
+"""What a `ReferenceStore` holds: a handful of dicts of frozen values.
+
+A verb works on a copy of the state and the store swaps it in at the end, so a verb that raises has changed nothing. Copying is
+cheap because everything below the dicts is frozen and shared.
+
+One counter numbers threads, records, receipts and units as they come. That number is their order of insertion and where a page
+goes on; it never comes back, also not after a removal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import msgspec
+
+from bethink.errors import NotFound
+from bethink.messages import Message
+from bethink.models import Fingerprint
+from bethink.records import AnyRecord, Node, Receipt
+from bethink.storage.base import Scope
+from bethink.threads import CallState, ThreadInfo
+from bethink.values import Namespace
+
+__all__ = ["Key", "Row", "State", "Thread", "Unit", "call_states", "covered_seqs", "in_scope", "rows"]
+
+T = TypeVar("T")
+
+Key = tuple[Namespace, str]
+"""A namespace and an id in it."""
+
+
+class Row(msgspec.Struct, Generic[T], frozen=True):
+    """A value with its number in the order of insertion."""
+
+    number: int
+    value: T
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """A thread with everything that lives and dies with it: messages by seq, nodes in the order in which they were folded."""
+
+    info: ThreadInfo
+    messages: tuple[Message, ...] = ()
+    nodes: tuple[Node, ...] = ()
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """Something search can find, with its vector if it has one: a message (`seq` above 0, in `thread_id`) or a record."""
+
+    namespace: Namespace
+    id: str
+    terms: str
+    thread_id: str = ""
+    seq: int = 0
+    vector: bytes | None = None
+
+
+@dataclass
+class State:
+    """Everything. `units` is keyed by unit number, the rest by namespace and id."""
+
+    threads: dict[Key, Row[Thread]] = field(default_factory=dict)
+    records: dict[Key, Row[AnyRecord]] = field(default_factory=dict)
+    receipts: dict[Key, Row[Receipt]] = field(default_factory=dict)
+    units: dict[int, Unit] = field(default_factory=dict)
+    embedder: Fingerprint | None = None
+    last_number: int = 0
+
+    def copy(self) -> State:
+        """The same things in dicts of its own."""
+        return State(
+            self.threads.copy(),
+            self.records.copy(),
+            self.receipts.copy(),
+            self.units.copy(),
+            self.embedder,
+            self.last_number,
+        )
+
+    def number(self) -> int:
+        self.last_number += 1
+        return self.last_number
+
+    def thread(self, namespace: Namespace, thread_id: str) -> Thread:
+        """The thread, or NotFound."""
+        row = self.threads.get((namespace, thread_id))
+        if row is None:
+            raise NotFound(f"thread {thread_id!r} is not in this namespace")
+        return row.value
+
+    def record(self, namespace: Namespace, record_id: str) -> AnyRecord:
+        """The record, or NotFound."""
+        row = self.records.get((namespace, record_id))
+        if row is None:
+            raise NotFound(f"record {record_id!r} is not in this namespace")
+        return row.value
+
+    def put_thread(self, thread: Thread) -> None:
+        """Insert the thread, or put it in the place of what it was."""
+        _place(self, self.threads, (thread.info.namespace, thread.info.thread_id), thread)
+
+    def put_record(self, namespace: Namespace, record: AnyRecord) -> None:
+        """Insert the record, or put it in the place of what it was."""
+        _place(self, self.records, (namespace, record.id), record)
+
+    def add_unit(self, unit: Unit) -> None:
+        """Make something findable; a thing without terms is not."""
+        if unit.terms:
+            self.units[self.number()] = unit
+
+    def has_message(self, namespace: Namespace, thread_id: str, message_id: str) -> bool:
+        row = self.threads.get((namespace, thread_id))
+        return row is not None and any(message.id == message_id for message in row.value.messages)
+
+
+def _place(state: State, table: dict[Key, Row[T]], key: Key, value: T) -> None:
+    table[key] = Row(table[key].number if key in table else state.number(), value)
+
+
+def in_scope(namespace: Namespace, scope: Scope) -> bool:
+    """Whether the scope covers the namespace: equal, or with `subtree` its leading whole segments are."""
+    return namespace == scope.namespace or (scope.subtree and namespace[: len(scope.namespace)] == scope.namespace)
+
+
+def rows(table: dict[Key, Row[T]], scope: Scope) -> Iterator[Row[T]]:
+    """What the scope covers of a table, in the order of insertion."""
+    return (row for (namespace, _), row in table.items() if in_scope(namespace, scope))
+
+
+def call_states(messages: Iterable[Message]) -> dict[str, CallState]:
+    """The newest state of every tool call among messages by seq."""
+    states: dict[str, CallState] = {}
+    for message in messages:
+        states.update((call.id, CallState(message.group)) for call in message.tool_calls)
+        if message.tool_call_id is not None:
+            states[message.tool_call_id] = CallState(message.group, answered=True)
+    return states
+
+
+def covered_seqs(node: Node) -> Iterator[int]:
+    """Every seq that a node covers."""
+    for first, last in node.covers:
+        yield from range(first, last + 1)

@@ -1,0 +1,177 @@
+"""What is left of a derived value when what it rests on is forgotten: pure functions that every backend calls.
+
+    message ─▶ line of a node      node_without       ─▶ receipt   receipt_shows
+            ─▶ line of a summary   summary_without
+            ─▶ source of a record  record_without     ─▶ superseded record   reopened
+
+One rule runs through all of them: a text that rests on a forgotten message goes whole, however many other messages it also
+rests on, since nobody can say which of its words came from which. What remains was worded by others.
+
+How `storage.base` is read where its sentences leave room; every backend does the same:
+
+- A fork's copies are messages and search units of their own, each with the vector of what it copies; copied nodes keep their
+  ids. `folded_through` of a fork is cut to what the copied nodes still cover (`nodes_within`), so that nothing falls between.
+- A message that goes takes its group along in every thread that holds it, and each of those members goes likewise: an id in
+  the receipt is nowhere in the scope any more.
+- A thread that goes counts as all its messages going, so forks lose the shared part too. A fork whose parent is gone keeps the
+  parent's name: `ThreadInfo.parent` is history, not a reference.
+- A record whose text changed is indexed anew (`index_terms`), if it was indexed before, as another unit with another number:
+  a vector of the old words that is being computed meanwhile finds no place. It does not count among the units that went.
+- A node or summary that lost a line, a part of what it covers, or a child counts as changed: receipts that show it go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Summary
+
+__all__ = ["index_terms", "node_without", "nodes_within", "receipt_shows", "record_without", "reopened", "summary_without"]
+
+replace = msgspec.structs.replace
+
+
+def nodes_within(nodes: Iterable[Node], seq: int, folded_through: int) -> tuple[tuple[Node, ...], int]:
+    """What a fork at `seq` takes over: the nodes that lie within, in the order given, and its own `folded_through`.
+
+    A node that reaches beyond `seq` stays behind, and the messages that only it covers are unfolded again in the fork.
+    """
+    given = tuple(nodes)
+    kept = tuple(node for node in given if node.last_seq <= seq)
+    covered = _seqs(kept)
+    uncovered = (other for other in _seqs(given) if other <= seq and other not in covered)
+    return kept, min(folded_through, seq, min(uncovered, default=seq + 1) - 1)
+
+
+def _seqs(nodes: Iterable[Node]) -> set[int]:
+    return {seq for node in nodes for first, last in node.covers for seq in range(first, last + 1)}
+
+
+def node_without(
+    node: Node, gone_ids: Collection[str], gone_seqs: Collection[int], gone_nodes: Collection[str] = ()
+) -> Node | None:
+    """The node without messages of its thread, or None when it covers nothing any more.
+
+    Args:
+        gone_ids, gone_seqs: ids and seqs of the messages that go from the node's thread. Pass sets.
+        gone_nodes: ids of nodes that go with them, to be dropped from `children`.
+
+    Returns:
+        `node` itself when nothing of it is touched.
+    """
+    covers = _ranges_without(node.covers, gone_seqs)
+    if not covers:
+        return None
+    lines = _lines_without(node.lines, gone_ids)
+    children = tuple(child for child in node.children if child not in gone_nodes)
+    if (covers, lines, children) == (node.covers, node.lines, node.children):
+        return node
+    return replace(node, covers=covers, lines=lines, children=children)
+
+
+def summary_without(summary: Summary, gone_ids: Collection[str]) -> Summary | None:
+    """The summary without the lines that rest on messages of its thread; None when it had lines and has none left.
+
+    Its text is rebuilt from the lines that remain. Returns `summary` itself when no line is touched.
+    """
+    lines = _lines_without(summary.lines, gone_ids)
+    if lines == summary.lines:
+        return summary
+    if not lines:
+        return None
+    return replace(summary, lines=lines, text="\n".join(line.text for line in lines))
+
+
+def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyRecord | None:
+    """The record without some of its sources; None when it had sources and has none left.
+
+    A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines. Trust stays: it
+    is the lowest of all that ever led to the record, and forgetting must not raise it.
+
+    Args:
+        gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.
+
+    Returns:
+        `record` itself when nothing of it is touched.
+    """
+    sources = tuple(source for source in record.sources if (source.thread_id, source.message_id) not in gone)
+    if record.sources and not sources:
+        return None
+    if isinstance(record, Summary):
+        left = summary_without(record, {message_id for thread_id, message_id in gone if thread_id == record.thread_id})
+        return left if left is None or sources == left.sources else replace(left, sources=sources)
+    if sources == record.sources:
+        return record
+    return replace(record, sources=sources, text=sources[-1].text)
+
+
+def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
+    """Records whose successor was removed, as they stand afterwards, ordered by id.
+
+    An orphan becomes current again unless another record of the same subject and slot is current; then that one is named as
+    its successor. Of several orphans of one slot the newest (by `recorded_at`, then id) comes back.
+
+    Args:
+        orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
+        current: the current records of that namespace that remain; only insights among them matter.
+    """
+    holders = {(record.subject, record.slot): record.id for record in current if isinstance(record, Insight)}
+    found: list[AnyRecord] = []
+    for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
+        holder = holders.get((orphan.subject, orphan.slot)) if isinstance(orphan, Insight) else None
+        if holder is not None:
+            found.append(replace(orphan, superseded_by=holder))
+            continue
+        if isinstance(orphan, Insight):
+            holders[orphan.subject, orphan.slot] = orphan.id
+        found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
+    return tuple(sorted(found, key=lambda record: record.id))
+
+
+def receipt_shows(
+    receipt: Receipt,
+    *,
+    seqs: Mapping[str, Collection[int]],
+    message_ids: Collection[str],
+    record_ids: Collection[str],
+    node_ids: Collection[str],
+) -> bool:
+    """Whether a context was made of any of these.
+
+    Args:
+        seqs: per thread id, the seqs of messages, looked up in what the receipt showed verbatim. Pass sets.
+        message_ids, record_ids, node_ids: looked up in its lines. Pass sets.
+    """
+    named: dict[str, Collection[str]] = {"message": message_ids, "record": record_ids, "node": node_ids}
+    if any(line.id in named[line.of] for line in receipt.lines):
+        return True
+    of_thread = seqs.get(receipt.thread_id, ())
+    return any(first <= seq <= last for seq in of_thread for first, last in receipt.pinned + receipt.recent)
+
+
+def index_terms(text: str) -> str:
+    """Index terms of a text that `forget` reworded: the one place where a store has a text that came without them."""
+    # Imported here because retrieval stands above storage; a record that was never reworded needs none of it.
+    from bethink.retrieval.terms import index_terms as terms_of
+
+    return terms_of(text)
+
+
+def _lines_without(lines: tuple[Line, ...], gone_ids: Collection[str]) -> tuple[Line, ...]:
+    return tuple(line for line in lines if not any(source in gone_ids for source in line.sources))
+
+
+def _ranges_without(ranges: tuple[tuple[int, int], ...], gone: Collection[int]) -> tuple[tuple[int, int], ...]:
+    """Inclusive ranges in order, with the seqs in `gone` cut out of them."""
+    left: list[tuple[int, int]] = []
+    for first, last in ranges:
+        start = first
+        for seq in sorted(seq for seq in gone if first <= seq <= last):
+            if start < seq:
+                left.append((start, seq - 1))
+            start = seq + 1
+        if start <= last:
+            left.append((start, last))
+    return tuple(left)

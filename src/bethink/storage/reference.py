@@ -1,0 +1,396 @@
+"""The storage contract as plain code: everything in memory, nothing clever. Every other backend is compared with this one.
+
+    ReferenceStore   takes the lock, works on a copy of the state, swaps it in
+      _append, _fold, _put ...  one function a verb, in the order of the contract's sentences
+      _reference_state          what is held
+      _reference_search         what search finds, and its statistics
+      _reference_forget         what goes with what
+      _reference_scan           everything, page by page
+      _reference_check          what must always hold
+
+It also serves as a store for tests and for memories that need not outlive their process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from bethink.errors import Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
+from bethink.messages import Message, same_message
+from bethink.models import Fingerprint
+from bethink.records import Node, Summary
+from bethink.storage._reference_check import problems
+from bethink.storage._reference_forget import forget
+from bethink.storage._reference_scan import everything, scan, stats
+from bethink.storage._reference_search import search
+from bethink.storage._reference_state import Row, State, Thread, Unit, call_states, covered_seqs, in_scope, rows
+from bethink.storage.base import (
+    Append,
+    Appended,
+    Cite,
+    Cursor,
+    Fetched,
+    Fold,
+    Forget,
+    ForgetReceipt,
+    Found,
+    Get,
+    Page,
+    Problem,
+    Put,
+    Read,
+    RecordEntry,
+    Retire,
+    Scan,
+    Scope,
+    Search,
+    Stats,
+    StoredMessage,
+    StoredRecord,
+    Transcript,
+    Verification,
+)
+from bethink.storage.derive import nodes_within
+from bethink.threads import ThreadInfo, place
+from bethink.values import Namespace
+
+__all__ = ["ReferenceStore"]
+
+replace = msgspec.structs.replace
+
+
+class ReferenceStore:
+    """A `Store` in memory, gone when it is closed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._state = State()
+        self._closed = False
+
+    @contextmanager
+    def _reading(self) -> Iterator[State]:
+        with self._lock:
+            if self._closed:
+                raise StoreClosed("the store has been closed — open it again")
+            yield self._state
+
+    @contextmanager
+    def _writing(self) -> Iterator[State]:
+        """A copy to change; it becomes the state unless the block raises."""
+        with self._reading() as state:
+            changed = state.copy()
+            yield changed
+            self._state = changed
+
+    def append(self, request: Append, /) -> Appended:
+        with self._writing() as state:
+            return _append(state, request)
+
+    def read(self, request: Read, /) -> Transcript:
+        with self._reading() as state:
+            return _read(state.thread(request.namespace, request.thread_id), request)
+
+    def get(self, request: Get, /) -> Fetched:
+        with self._reading() as state:
+            return _get(state, request)
+
+    def fold(self, request: Fold, /) -> ThreadInfo:
+        with self._writing() as state:
+            return _fold(state, request)
+
+    def put(self, request: Put, /) -> None:
+        with self._writing() as state:
+            _put(state, request)
+
+    def search(self, request: Search, /) -> Found:
+        with self._reading() as state:
+            return search(state, request)
+
+    def forget(self, request: Forget, /) -> ForgetReceipt:
+        with self._writing() as state:
+            return forget(state, request)
+
+    def scan(self, request: Scan, /) -> Page:
+        with self._reading() as state:
+            return scan(state, request)
+
+    def check(self) -> list[Problem]:
+        """Everything inconsistent; empty when sound."""
+        with self._reading() as state:
+            return problems(state)
+
+    def verify(self, texts: tuple[str, ...], /) -> Verification:
+        """Look for the texts, line by line, in the JSON of everything held: the nearest thing to files there is here."""
+        with self._reading() as state:
+            held = everything(state)
+        pieces = sorted({line.strip() for text in texts for line in text.splitlines()} - {""})
+        found = [(held.find(msgspec.json.encode(piece)[1:-1]), piece) for piece in pieces]
+        hits = tuple(("memory", offset, piece) for offset, piece in found if offset >= 0)
+        return Verification(needles=len(pieces), files=(("memory", len(held)),), hits=hits)
+
+    def stats(self, scope: Scope, /) -> Stats:
+        with self._reading() as state:
+            return stats(state, scope)
+
+    def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
+        """Say whose vectors this store holds. The first call decides; with `replace` the vectors of another are dropped."""
+        with self._writing() as state:
+            if state.embedder not in (None, fingerprint):
+                if not replace:
+                    raise EmbedderMismatch(
+                        f"the store holds vectors of {state.embedder}, not of {fingerprint} "
+                        "— use that embedder, or bind with replace=True to drop its vectors and embed everything again"
+                    )
+                for number, unit in state.units.items():
+                    state.units[number] = msgspec.structs.replace(unit, vector=None)
+            state.embedder = fingerprint
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""
+        with self._lock:
+            self._closed = True
+            self._state = State()
+
+
+# -- append and read ------------------------------------------------------------------------------------------------------
+
+
+def _append(state: State, request: Append) -> Appended:
+    if request.fork_of is not None:
+        thread = _forked(state, request)
+    elif (request.namespace, request.thread_id) in state.threads:
+        thread = state.thread(request.namespace, request.thread_id)
+    else:
+        thread = Thread(_new_info(request))
+
+    known = {message.id: message for message in thread.messages}
+    new: dict[str, tuple[Message, str]] = {}
+    for message, terms in zip(request.messages, request.terms, strict=True):
+        stored = known.get(message.id) or new.get(message.id, (None,))[0]
+        if stored is None:
+            new[message.id] = (message, terms)
+        elif not same_message(stored, message):
+            raise Conflict(f"message {message.id!r} is in thread {request.thread_id!r} already and says something else")
+
+    entirely_a_retry = bool(request.messages) and not new
+    if request.expected_tip not in (None, thread.info.tip) and not entirely_a_retry:
+        raise Conflict(
+            f"the tip of thread {request.thread_id!r} is {thread.info.tip}, not {request.expected_tip} — read it and try again",
+            expected=request.expected_tip,
+            actual=thread.info.tip,
+        )
+
+    placed = place(
+        [message for message, _ in new.values()],
+        tip=thread.info.tip,
+        last=thread.messages[-1] if thread.messages else None,
+        calls=call_states(thread.messages),
+    ).messages
+    messages = thread.messages + placed
+    info = thread.info
+    if placed:
+        info = replace(info, tip=placed[-1].seq, count=len(messages), updated_at=request.at)
+    state.put_thread(replace(thread, info=info, messages=messages))
+    for message in placed:
+        state.add_unit(_message_unit(request.namespace, request.thread_id, message, new[message.id][1]))
+
+    by_id = {message.id: message for message in messages}
+    return Appended(tuple(by_id[message.id] for message in request.messages), added=len(placed), tip=info.tip)
+
+
+def _new_info(request: Append) -> ThreadInfo:
+    return ThreadInfo(
+        namespace=request.namespace,
+        thread_id=request.thread_id,
+        created_at=request.at,
+        updated_at=request.at,
+        parent=request.fork_of,
+        metadata=request.metadata,
+    )
+
+
+def _message_unit(namespace: Namespace, thread_id: str, message: Message, terms: str, vector: bytes | None = None) -> Unit:
+    return Unit(namespace, message.id, terms, thread_id, message.seq, vector)
+
+
+def _forked(state: State, request: Append) -> Thread:
+    """The thread as it starts: a copy of its parent up to the fork. Its units are added here, its row is not."""
+    point = request.fork_of
+    assert point is not None
+    if (request.namespace, request.thread_id) in state.threads:
+        raise Conflict(f"thread {request.thread_id!r} exists already — a fork needs a new thread id")
+    parent = state.thread(request.namespace, point.thread_id)
+    if point.seq > parent.info.tip:
+        raise InvalidInput("fork_of.seq", f"{point.seq}", f"the tip of the parent is {parent.info.tip}")
+    shared = tuple(message for message in parent.messages if message.seq <= point.seq)
+    beyond = {message.group for message in parent.messages if message.seq > point.seq}
+    if any(message.group in beyond for message in shared):
+        raise InvalidInput(
+            "fork_of.seq", f"{point.seq} is within a group", "fork before the tool call or after the last of its results"
+        )
+    nodes, folded_through = nodes_within(parent.nodes, point.seq, parent.info.folded_through)
+    for unit in list(state.units.values()):
+        if (unit.namespace, unit.thread_id) == (request.namespace, point.thread_id) and 0 < unit.seq <= point.seq:
+            state.add_unit(replace(unit, thread_id=request.thread_id))
+    info = replace(
+        _new_info(request),
+        tip=point.seq,
+        count=len(shared),
+        folded_through=folded_through,
+        extracted_through=min(parent.info.extracted_through, point.seq),
+        reflected_through=min(parent.info.reflected_through, point.seq),
+    )
+    return Thread(info, shared, nodes)
+
+
+def _read(thread: Thread, request: Read) -> Transcript:
+    within = [
+        message
+        for message in thread.messages
+        if (request.after is None or message.seq > request.after) and (request.before is None or message.seq < request.before)
+    ]
+    newest = within if request.limit is None else within[max(0, len(within) - request.limit) :]
+    seqs = {message.seq for message in newest}
+    groups = {message.group for message in newest} if request.whole_groups else set()
+    messages = tuple(
+        message
+        for message in thread.messages
+        if message.seq in seqs or message.group in groups or (request.pinned and message.pinned)
+    )
+    return Transcript(thread.info, messages, _top_nodes(thread) if request.nodes else ())
+
+
+def _top_nodes(thread: Thread) -> tuple[Node, ...]:
+    children = {child for node in thread.nodes for child in node.children}
+    return tuple(sorted((node for node in thread.nodes if node.id not in children), key=lambda node: (node.first_seq, node.id)))
+
+
+def _get(state: State, request: Get) -> Fetched:
+    messages, records = set(request.messages), set(request.records)
+    nodes, receipts = set(request.nodes), set(request.receipts)
+    threads = list(rows(state.threads, request.scope))
+    return Fetched(
+        messages=tuple(
+            StoredMessage(thread.value.info.namespace, thread.value.info.thread_id, message)
+            for thread in threads
+            for message in thread.value.messages
+            if message.id in messages
+        ),
+        records=tuple(
+            StoredRecord(namespace, row.value)
+            for (namespace, record_id), row in state.records.items()
+            if record_id in records and in_scope(namespace, request.scope)
+        ),
+        # Forks share nodes; the copies are equal.
+        nodes=tuple({node.id: node for thread in threads for node in thread.value.nodes if node.id in nodes}.values()),
+        receipts=tuple(row.value for row in rows(state.receipts, request.scope) if row.value.id in receipts),
+    )
+
+
+# -- fold and put ---------------------------------------------------------------------------------------------------------
+
+
+def _fold(state: State, request: Fold) -> ThreadInfo:
+    thread = state.thread(request.namespace, request.thread_id)
+    if thread.info.folded_through != request.expected_through:
+        raise Conflict(
+            f"thread {request.thread_id!r} is folded through {thread.info.folded_through}, not {request.expected_through} "
+            "— another writer folded it first; read it again",
+            expected=request.expected_through,
+            actual=thread.info.folded_through,
+        )
+    there = {message.seq for message in thread.messages}
+    nodes = {node.id for node in thread.nodes}
+    for node in request.nodes:
+        if node.id in nodes:
+            raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
+        if not all(seq in there for seq in covered_seqs(node)) or not nodes.issuperset(node.children):
+            raise Conflict(f"something that node {node.id!r} stands for has been forgotten — read the thread and plan again")
+        nodes.add(node.id)
+    info = replace(thread.info, folded_through=request.through)
+    state.put_thread(replace(thread, info=info, nodes=thread.nodes + request.nodes))
+    return info
+
+
+def _put(state: State, request: Put) -> None:
+    if request.cursor is not None:
+        _move(state, request.namespace, request.cursor)
+    for entry in request.records:
+        _keep(state, request.namespace, entry)
+    for retire in request.retire:
+        _retire(state, request.namespace, retire)
+    for cite in request.cite:
+        _cite(state, request.namespace, cite)
+    if request.receipt is not None:
+        key = (request.namespace, request.receipt.id)
+        if key in state.receipts:
+            raise Conflict(f"receipt {request.receipt.id!r} is stored already")
+        state.thread(request.namespace, request.receipt.thread_id)
+        state.receipts[key] = Row(state.number(), request.receipt)
+    for number, vector in request.vectors:
+        _embed(state, request.namespace, number, vector)
+
+
+def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
+    thread = state.thread(namespace, cursor.thread_id)
+    field = f"{cursor.which}_through"
+    actual = getattr(thread.info, field)
+    if actual != cursor.expected:
+        raise Conflict(
+            f"thread {cursor.thread_id!r} is {cursor.which} through {actual}, not {cursor.expected} — another writer was first",
+            expected=cursor.expected,
+            actual=actual,
+        )
+    state.put_thread(replace(thread, info=replace(thread.info, **{field: cursor.through})))
+
+
+def _keep(state: State, namespace: Namespace, entry: RecordEntry) -> None:
+    record = entry.record
+    cited = [(source.thread_id, source.message_id) for source in record.sources]
+    if isinstance(record, Summary):
+        cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]
+    for thread_id, message_id in cited:
+        if not state.has_message(namespace, thread_id, message_id):
+            raise NotFound(f"message {message_id!r}, a source of record {record.id!r}, is not in thread {thread_id!r}")
+
+    row = state.records.get((namespace, record.id))
+    if row is None:
+        state.put_record(namespace, record)
+        state.add_unit(Unit(namespace, record.id, entry.terms))
+        return
+    known = {(source.thread_id, source.message_id): source for source in row.value.sources}
+    for source in record.sources:
+        known.setdefault((source.thread_id, source.message_id), source)
+    joined = replace(row.value, sources=tuple(known.values()))
+    if not joined.current:
+        joined = replace(joined, retired_at=None, superseded_by=None, reason="", valid_to=None)
+    state.put_record(namespace, joined)
+
+
+def _retire(state: State, namespace: Namespace, retire: Retire) -> None:
+    record = state.record(namespace, retire.record_id)
+    if retire.superseded_by is not None:
+        state.record(namespace, retire.superseded_by)
+    if record.current:
+        closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
+        state.put_record(namespace, closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to))
+
+
+def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
+    record = state.record(namespace, cite.record_id)
+    last = max(record.last_accessed or cite.at, cite.at)
+    state.put_record(namespace, replace(record, access_count=record.access_count + 1, last_accessed=last))
+
+
+def _embed(state: State, namespace: Namespace, number: int, vector: bytes) -> None:
+    if state.embedder is None:
+        raise InvalidInput("vectors", "no embedder is bound to the store", "call bind_embedder first")
+    if len(vector) != 4 * state.embedder.dimension:
+        raise InvalidInput("vectors", f"{len(vector)} bytes", f"pass {state.embedder.dimension} float32 values")
+    unit = state.units.get(number)
+    if unit is not None and in_scope(unit.namespace, Scope(namespace, subtree=True)):
+        state.units[number] = replace(unit, vector=vector)

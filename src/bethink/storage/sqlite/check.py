@@ -1,0 +1,129 @@
+"""Everything that must hold between the rows of a database, and a `Problem` for each that does not.
+
+SQLite's own check ─▶ checks.sql: rows against rows ─▶ bodies against rows, thread by thread
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bethink.errors import CorruptStore, StoreError
+from bethink.records import Summary
+from bethink.storage.base import Problem
+from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.queries import Queries, q, statements
+from bethink.storage.sqlite.records import embedder
+from bethink.storage.sqlite.values import decode_message, decode_node, decode_receipt, decode_record
+
+__all__ = ["check", "check_lexicon"]
+
+_checks = Queries(statements("checks.sql"))
+
+_RESTORE = "restore a copy of the file"
+_FORGET = "close the store, or forget anything else: that finishes it"
+
+
+def check(database: Database) -> list[Problem]:
+    """Every inconsistency, as the open transaction sees the database; none if it is sound."""
+    damage = [row[0] for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    if damage:
+        return [Problem(text, "the file", _RESTORE) for text in damage]
+    found = [
+        Problem(_checks.about(name), where, _FORGET if name == "erasure_unfinished" else "")
+        for name in _checks.names
+        for (where,) in database.execute(getattr(_checks, name))
+    ]
+    for thread, thread_id in database.execute(q.all_threads):
+        found += (Problem(what, f"thread {thread_id!r} (row {thread})") for what in _of_thread(database, thread))
+    found += _of_records(database)
+    found += _of_receipts(database)
+    bound = embedder(database)
+    size = 4 * bound.dimension if bound else -1
+    found += (
+        Problem("is not of the bound embedder's dimension", f"vector row {number}")
+        for (number,) in database.execute(q.vectors_of_other_size, (size,))
+    )
+    return found
+
+
+def check_lexicon(database: Database) -> list[Problem]:
+    """The full-text index's check of itself; it needs a connection that may write."""
+    try:
+        database.execute(q.check_lexicon)
+    except CorruptStore:
+        return [Problem("is damaged", "the full-text index", _RESTORE)]
+    return []
+
+
+def _of_thread(database: Database, thread: int) -> Iterator[str]:
+    ids: dict[int, str] = {}
+    calls: dict[str, bool] = {}
+    for seq, group, message_id, pinned, body, raw, form in database.execute(q.messages_of_thread, (thread,)):
+        try:
+            message = decode_message(body, seq, group, raw, form)
+        except StoreError:
+            yield f"message {seq} cannot be read"
+            continue
+        if (message.id, message.pinned) != (message_id, bool(pinned)):
+            yield f"message {seq} differs from its row"
+        ids[seq] = message.id
+        calls.update((call.id, False) for call in message.tool_calls)
+        if message.tool_call_id is not None:
+            if message.tool_call_id not in calls:
+                yield f"message {seq} is a tool result without its call"
+            calls[message.tool_call_id] = True
+    # Of a call id that came back the rows are ordered by group, so that the newest state stands.
+    stored = {call_id: bool(answered) for call_id, answered in database.execute(q.calls_of_thread, (thread,))}
+    if stored != calls:
+        yield "the states of its calls are not those of its messages"
+    yield from _of_nodes(database, thread, ids)
+
+
+def _of_nodes(database: Database, thread: int, ids: dict[int, str]) -> Iterator[str]:
+    nodes = [(decode_node(body), top) for _, top, body in database.execute(q.nodes_with_top, (thread,))]
+    names = {node.id for node, _ in nodes}
+    children = {child for node, _ in nodes for child in node.children}
+    there = set(ids.values())
+    for node, top in nodes:
+        if not all(seq in ids for first, last in node.covers for seq in range(first, last + 1)):
+            yield f"node {node.id!r} covers a message that is not there"
+        if any(not there.issuperset(line.sources) for line in node.lines):
+            yield f"node {node.id!r} cites a message that is not there"
+        if not names.issuperset(node.children):
+            yield f"node {node.id!r} has a child that is not there"
+        if bool(top) == (node.id in children):
+            yield f"node {node.id!r} is a child and stands at the top, or neither"
+
+
+def _of_records(database: Database) -> Iterator[Problem]:
+    for number, namespace, record_id, kind, retired, superseded_by, thread_id, body in database.execute(q.all_records):
+        where = f"record {record_id!r} (row {number})"
+        try:
+            record = decode_record(body)
+        except StoreError:
+            yield Problem("cannot be read", where)
+            continue
+        of_thread = record.thread_id if isinstance(record, Summary) else None
+        columns = (record.id, record.kind, not record.current, record.superseded_by, of_thread)
+        if columns != (record_id, kind, bool(retired), superseded_by, thread_id):
+            yield Problem("differs from its row", where)
+        cited = {(source.thread_id, source.message_id) for source in record.sources}
+        if isinstance(record, Summary):
+            cited |= {(record.thread_id, message_id) for line in record.lines for message_id in line.sources}
+        found = {row[0] for pair in sorted(cited) for row in database.execute(q.find_message, (namespace, *pair))}
+        if len(found) < len(cited):
+            yield Problem("rests on a message that is not there", where)
+        if found != {message for (message,) in database.execute(q.sources_of_record, (number,))}:
+            yield Problem("has other sources than its rows say", where)
+
+
+def _of_receipts(database: Database) -> Iterator[Problem]:
+    for number, receipt_id, thread_id, body in database.execute(q.all_receipts):
+        where = f"receipt {receipt_id!r} (row {number})"
+        try:
+            receipt = decode_receipt(body)
+        except StoreError:
+            yield Problem("cannot be read", where)
+            continue
+        if (receipt.id, receipt.thread_id) != (receipt_id, thread_id):
+            yield Problem("differs from its row", where)

@@ -1,0 +1,107 @@
+-- What must always hold, as statements that return a row for everything that does not.
+-- The first line under a name says what is wrong with the rows found; each row is one text, which says where.
+
+-- name: thread_without_namespace
+-- is in a namespace that is not there
+SELECT 'thread row ' || id FROM threads WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: record_without_namespace
+-- is in a namespace that is not there
+SELECT 'record row ' || id FROM records WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: receipt_without_thread
+-- is of a thread that is not there
+SELECT 'receipt row ' || id FROM receipts c
+WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = c.namespace AND t.thread_id = c.thread_id);
+
+-- name: message_without_thread
+-- is of a thread that is not there
+SELECT 'message row ' || id FROM messages WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: message_misplaced
+-- has a number that is not its thread and seq
+SELECT 'message row ' || id FROM messages WHERE id <> (thread << 32) + seq OR seq < 1 OR grp > seq;
+
+-- name: message_beyond_tip
+-- has a seq above the tip of its thread
+SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip;
+
+-- name: thread_miscounted
+-- counts other than the messages it holds
+SELECT 'thread row ' || t.id FROM threads t
+WHERE t.count <> (SELECT count(*) FROM messages m WHERE m.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295);
+
+-- name: cursor_beyond_tip
+-- has a cursor above its tip
+SELECT 'thread row ' || id FROM threads
+WHERE max(folded_through, extracted_through, reflected_through) > tip OR min(folded_through, extracted_through, reflected_through) < 0;
+
+-- name: group_without_first
+-- is in a group whose first message is not there
+SELECT 'message row ' || m.id FROM messages m
+WHERE m.grp <> m.seq AND NOT EXISTS (SELECT 1 FROM messages f WHERE f.id = (m.thread << 32) + m.grp);
+
+-- name: call_without_group
+-- is a call of a group that is not there
+SELECT 'call of group ' || c.grp || ' in thread row ' || c.thread FROM calls c
+WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = (c.thread << 32) + c.grp);
+
+-- name: unit_of_message_astray
+-- has a unit that is not there or stands for something else
+SELECT 'message row ' || m.id FROM messages m LEFT JOIN units u ON u.id = m.unit
+WHERE m.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> 'message' OR u.owner <> m.id);
+
+-- name: unit_of_record_astray
+-- has a unit that is not there, stands for something else, or does not know whether it is current
+SELECT 'record row ' || r.id FROM records r LEFT JOIN units u ON u.id = r.unit
+WHERE r.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> r.kind OR u.owner <> r.id OR u.retired <> r.retired);
+
+-- name: unit_without_owner
+-- stands for something that is not there
+SELECT 'unit ' || u.id FROM units u
+WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE u.kind = 'message' AND m.id = u.owner AND m.unit = u.id)
+  AND NOT EXISTS (SELECT 1 FROM records r WHERE u.kind <> 'message' AND r.id = u.owner AND r.unit = u.id);
+
+-- name: totals_wrong
+-- has totals that are not those of its units
+SELECT 'namespace row ' || n.id FROM namespaces n
+LEFT JOIN (SELECT namespace, count(*) AS units, sum(length) AS length, sum(embedded) AS embedded FROM units GROUP BY namespace) s
+  ON s.namespace = n.id
+WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0) OR n.embedded <> coalesce(s.embedded, 0);
+
+-- name: vector_astray
+-- has no unit, or differs from it in namespace, kind or state
+SELECT 'vector row ' || v.id FROM vectors v LEFT JOIN units u ON u.id = v.unit
+WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired OR u.embedded = 0;
+
+-- name: unit_without_vector
+-- counts as embedded and has no vector
+SELECT 'unit ' || id FROM units WHERE embedded = 1 AND id NOT IN (SELECT unit FROM vectors);
+
+-- name: unit_not_in_lexicon
+-- cannot be found by its words
+SELECT 'unit ' || id FROM units
+WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through') AND id NOT IN (SELECT id FROM lexicon_docsize);
+
+-- name: lexicon_without_unit
+-- is in the full-text index and nowhere else
+SELECT 'unit ' || id FROM lexicon_docsize
+WHERE id NOT IN (SELECT id FROM units WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through'));
+
+-- name: source_astray
+-- rests on a message that is not there
+SELECT 'record row ' || record FROM sources
+WHERE message NOT IN (SELECT id FROM messages) OR record NOT IN (SELECT id FROM records);
+
+-- name: successor_missing
+-- is superseded by a record that is not there
+SELECT 'record row ' || r.id FROM records r WHERE r.superseded_by IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM records s WHERE s.namespace = r.namespace AND s.record_id = r.superseded_by);
+
+-- name: current_and_superseded
+-- is current and superseded
+SELECT 'record row ' || id FROM records WHERE superseded_by IS NOT NULL AND retired = 0;
+
+-- name: erasure_unfinished
+-- may still hold bytes that were forgotten
+SELECT 'the file' FROM meta WHERE key = 'erasures_due' AND value > (SELECT value FROM meta WHERE key = 'erasures_done');

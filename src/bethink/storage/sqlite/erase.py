@@ -1,0 +1,60 @@
+"""Taking deleted bytes out of the files.
+
+`secure_delete` zeroes a deleted row where it stands. Three places remain, and each is cleaned after a forget has been
+committed: segments of the full-text index, which keep deleted terms until they are merged (`optimize`); copies of rows in the
+free part of pages that SQLite has split or joined (`VACUUM` writes every page anew); and the write-ahead log (a checkpoint that
+truncates it). The cost is that of rewriting the file, about 1 s for 100 MB.
+
+meta.erasures_due counts the forgets, meta.erasures_done those whose bytes are gone. If the process dies in between, or a reader
+holds the log open for too long, the next forget or close does the work.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import timedelta
+
+from bethink.errors import StoreBusy, StoreError
+from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.queries import q
+
+__all__ = ["erase", "is_due"]
+
+
+def is_due(database: Database) -> bool:
+    return bool(_count(database, "erasures_due") > _count(database, "erasures_done"))
+
+
+def erase(database: Database, timeout: timedelta) -> bool:
+    """Clean the files of what was deleted. False if that was not to be done within `timeout`."""
+    due = _count(database, "erasures_due")
+    if due <= _count(database, "erasures_done"):
+        return True
+    deadline = time.monotonic() + timeout.total_seconds()
+    try:
+        database.execute(q.optimize_lexicon)
+        database.execute("VACUUM")
+    except StoreError:
+        # The forget itself is done; what is left of it is reported by `check`.
+        return False
+    while not _truncated(database):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - no secret
+    # Another process may have finished a later one meanwhile.
+    database.execute(q.finish_erasures, (due,))
+    return True
+
+
+def _count(database: Database, key: str) -> int:
+    count: int = database.execute(q.meta, (key,))[0][0]
+    return count
+
+
+def _truncated(database: Database) -> bool:
+    """Whether the log could be emptied: not while somebody reads what is in it."""
+    try:
+        return database.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0
+    except StoreBusy:
+        return False

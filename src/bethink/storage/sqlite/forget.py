@@ -1,0 +1,301 @@
+"""What goes with what: the cascade of `storage.base.Forget`, within one transaction.
+
+    messages and their groups ─▶ threads, nodes ─▶ records ─▶ records they had superseded ─▶ receipts
+                              └▶ units ◀──────────┘
+
+`storage.derive` says what is left of each single value; this module walks. That the bytes leave the file is `erase.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from bethink.errors import InvalidInput, NotFound
+from bethink.ids import new_id
+from bethink.records import AnyRecord, Node, Summary
+from bethink.storage.base import Forget, ForgetReceipt, Scope
+from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, reopened
+from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.records import index_record, write_record
+from bethink.storage.sqlite.units import drop_units
+from bethink.storage.sqlite.values import SEQ_BITS, decode_node, decode_receipt, decode_record, encode, listed, path_range
+
+__all__ = ["forget"]
+
+
+@dataclass
+class _Thread:
+    """A thread that loses messages, or goes."""
+
+    number: int
+    namespace: int
+    thread_id: str
+    whole: bool = False
+    going: dict[int, str] = field(default_factory=dict)
+    """Ids of the messages that go, by seq."""
+
+    @property
+    def messages(self) -> list[int]:
+        """Their numbers."""
+        return [(self.number << SEQ_BITS) + seq for seq in self.going]
+
+
+@dataclass
+class _Gone:
+    """What goes and what changes. Namespaces are numbers; the rest is ids, which several namespaces may share."""
+
+    threads: dict[int, _Thread]
+    records: dict[int, list[AnyRecord]] = field(default_factory=dict)
+    changed: dict[int, list[AnyRecord]] = field(default_factory=dict)
+    nodes: dict[int, set[str]] = field(default_factory=dict)
+    """Nodes that go or change: a receipt that shows one cannot be replayed either way."""
+    units: list[int] = field(default_factory=list)
+    revived: set[str] = field(default_factory=set)
+    lines: int = 0
+    receipts: int = 0
+
+    def sources(self, namespace: int) -> set[tuple[str, str]]:
+        """The messages that go from a namespace, each with its thread."""
+        threads = [thread for thread in self.threads.values() if thread.namespace == namespace]
+        return {(thread.thread_id, message_id) for thread in threads for message_id in thread.going.values()}
+
+    def namespaces(self) -> list[int]:
+        return sorted({thread.namespace for thread in self.threads.values()} | self.records.keys() | self.changed.keys())
+
+
+def forget(database: Database, request: Forget) -> ForgetReceipt:
+    """Remove it all and note that an erasure is due; the receipt says `erased=False` until that is done."""
+    gone, records = _named(database, request)
+    for thread in gone.threads.values():
+        _drop_from_thread(database, gone, thread)
+    _drop_records(database, gone, records)
+    count = len(gone.units)
+    drop_units(database, gone.units)
+    _reword(database, gone)
+    for namespace, removed in sorted(gone.records.items()):
+        _reopen(database, gone, namespace, [record.id for record in removed])
+    for namespace in gone.namespaces():
+        _drop_receipts(database, gone, namespace)
+    if request.message_id is request.record_id is request.thread_id is None:
+        _drop_namespaces(database, request.scope)
+    if gone.threads or gone.records:
+        database.execute(q.owe_erasure)
+    return ForgetReceipt(
+        id=new_id(request.at),
+        at=request.at,
+        scope=request.scope,
+        message_ids=_sorted(message_id for thread in gone.threads.values() for message_id in thread.going.values()),
+        record_ids=_sorted(record.id for removed in gone.records.values() for record in removed),
+        thread_ids=_sorted(thread.thread_id for thread in gone.threads.values() if thread.whole),
+        changed=_sorted(record.id for changed in gone.changed.values() for record in changed),
+        revived=_sorted(gone.revived),
+        lines=gone.lines,
+        units=count,
+        receipts=gone.receipts,
+        erased=False,
+    )
+
+
+def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(ids)))
+
+
+# -- what the request names -----------------------------------------------------------------------------------------------
+
+
+def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
+    """The messages, with their groups, and the threads that go; and the rows of the records named. Or NotFound."""
+    if sum(name is not None for name in (request.message_id, request.record_id, request.thread_id)) > 1:
+        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id", "make one call for each")
+    scope = path_range(request.scope)
+    if request.record_id is not None:
+        records = database.execute(q.records_in_scope, (*scope, request.record_id))
+        if not records:
+            raise NotFound(f"record {request.record_id!r} is not in this scope")
+        return _Gone({}), records
+    if request.message_id is not None:
+        gone = _Gone({})
+        _with_groups(database, gone, scope, [request.message_id])
+        if not gone.threads:
+            raise NotFound(f"message {request.message_id!r} is not in this scope")
+        return gone, []
+    rows = database.execute(q.threads_in_scope, (*scope, request.thread_id))
+    gone = _Gone({number: _Thread(number, namespace, thread_id, whole=True) for number, namespace, thread_id in rows})
+    for thread in gone.threads.values():
+        first = thread.number << SEQ_BITS
+        _add_members(gone, thread, database.execute(q.members_of_thread, (first, first + (1 << SEQ_BITS) - 1)))
+    if request.thread_id is None:
+        return gone, database.execute(q.records_in_scope, (*scope, None))
+    if not rows:
+        raise NotFound(f"thread {request.thread_id!r} is not in this scope")
+    _with_groups(
+        database, gone, scope, [message_id for thread in gone.threads.values() for message_id in thread.going.values()]
+    )
+    return gone, []
+
+
+def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes], ids: Iterable[str]) -> None:
+    """Add every group of the scope that holds one of these messages, and the groups of all its members elsewhere."""
+    seen: set[str] = set()
+    new = sorted(set(ids))
+    while new:
+        seen.update(new)
+        found: set[str] = set()
+        groups: dict[int, list[int]] = {}
+        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(new), *scope)):
+            gone.threads.setdefault(number, _Thread(number, namespace, thread_id))
+            groups.setdefault(number, []).append(group)
+        for number, numbers in groups.items():
+            thread = gone.threads[number]
+            if not thread.whole:
+                rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
+                found.update(_add_members(gone, thread, rows))
+        new = sorted(found - seen)
+
+
+def _add_members(gone: _Gone, thread: _Thread, rows: list[Row]) -> list[str]:
+    for seq, message_id, unit in rows:
+        if seq not in thread.going:
+            thread.going[seq] = message_id
+            if unit is not None:
+                gone.units.append(unit)
+    return [row[1] for row in rows]
+
+
+# -- threads and nodes ----------------------------------------------------------------------------------------------------
+
+
+def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
+    rows = database.execute(q.nodes_of_thread, (thread.number,))
+    nodes = {number: decode_node(body) for number, body in rows}
+    left = {} if thread.whole else _nodes_without(nodes, thread.going)
+    dropped = [number for number in nodes if number not in left]
+    changed = {number: node for number, node in left.items() if node is not nodes[number]}
+    touched = {nodes[number].id for number in (*dropped, *changed)}
+    if touched:
+        gone.nodes.setdefault(thread.namespace, set()).update(touched)
+        gone.lines += sum(len(node.lines) for node in nodes.values()) - sum(len(node.lines) for node in left.values())
+        children = {child for node in left.values() for child in node.children}
+        for number, node in left.items():
+            database.execute(q.set_node, (node.first_seq, node.id not in children, encode(node), number))
+        database.execute(q.drop_nodes, (listed(dropped),))
+
+    messages = listed(thread.messages)
+    if thread.whole:
+        database.execute(q.drop_calls_of_thread, (thread.number,))
+        database.execute(q.drop_thread, (thread.number,))
+    else:
+        groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))
+        database.execute(q.drop_calls, (thread.number, groups))
+        database.execute(q.shorten_thread, (len(thread.going), thread.number))
+    database.execute(q.drop_messages, (messages,))
+
+
+def _nodes_without(nodes: dict[int, Node], going: dict[int, str]) -> dict[int, Node]:
+    """What is left of the nodes, by number; a node itself where nothing of it is touched."""
+    ids = set(going.values())
+    removed = {node.id for node in nodes.values() if node_without(node, ids, going.keys()) is None}
+    left = {number: node_without(node, ids, going.keys(), removed) for number, node in nodes.items()}
+    return {number: node for number, node in left.items() if node is not None}
+
+
+# -- records --------------------------------------------------------------------------------------------------------------
+
+
+def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
+    """The records named, summaries of threads that go, records left without a source. Others lose the sources that go."""
+    rows = {row[0]: row for row in named}
+    going = set(rows)
+    for thread in gone.threads.values():
+        summaries = database.execute(q.records_about_thread, (thread.namespace, thread.thread_id))
+        if thread.whole:
+            going.update(row[0] for row in summaries)
+        rows.update((row[0], row) for row in summaries)
+        messages = listed(thread.messages)
+        rows.update((row[0], row) for row in database.execute(q.records_resting_on, (messages,)))
+        database.execute(q.drop_sources_in_messages, (messages,))
+    sources = {namespace: gone.sources(namespace) for namespace in gone.namespaces()}
+    dropped = []
+    for number, namespace, unit, body in (rows[number] for number in sorted(rows)):
+        record = decode_record(body)
+        left = None if number in going else record_without(record, sources.get(namespace, set()))
+        if left is record:
+            continue
+        gone.lines += _line_count(record) - _line_count(left)
+        if left is None:
+            gone.records.setdefault(namespace, []).append(record)
+            dropped.append(number)
+            if unit is not None:
+                gone.units.append(unit)
+        else:
+            gone.changed.setdefault(namespace, []).append(left)
+            write_record(database, number, unit, left)
+    database.execute(q.drop_sources_of_records, (listed(dropped),))
+    database.execute(q.drop_records, (listed(dropped),))
+
+
+def _line_count(record: AnyRecord | None) -> int:
+    return len(record.lines) if isinstance(record, Summary) else 0
+
+
+def _reword(database: Database, gone: _Gone) -> None:
+    """A record in other words gets a new unit, which has to wait for its vector."""
+    for namespace, changed in gone.changed.items():
+        for record in changed:
+            number, unit, _ = database.execute(q.find_record, (record.id, namespace))[0]
+            if unit is None:
+                continue
+            terms = index_terms(record.text)
+            if terms != database.execute(q.terms_of_units, (listed([unit]),))[0][2]:
+                drop_units(database, [unit])
+                index_record(database, namespace, number, record, terms)
+
+
+def _reopen(database: Database, gone: _Gone, namespace: int, removed: list[str]) -> None:
+    """What a removed record had superseded becomes current again, or names the record that stands in its place."""
+    rows = database.execute(q.superseded_by, (namespace, listed(removed)))
+    if not rows:
+        return
+    orphans = {record.id: (number, unit, record) for number, unit, record in ((a, b, decode_record(c)) for a, b, c in rows)}
+    current = [decode_record(body) for (body,) in database.execute(q.current_insights, (namespace,))]
+    for record in reopened((orphan for _, _, orphan in orphans.values()), current):
+        number, unit, _ = orphans[record.id]
+        write_record(database, number, unit, record)
+        if record.current:
+            gone.revived.add(record.id)
+
+
+# -- receipts and namespaces ----------------------------------------------------------------------------------------------
+
+
+def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
+    """Receipts of threads that went, and all that show something that went or changed."""
+    threads = [thread for thread in gone.threads.values() if thread.namespace == namespace]
+    whole = {thread.thread_id for thread in threads if thread.whole}
+    seqs = {thread.thread_id: thread.going.keys() for thread in threads}
+    message_ids = {message_id for thread in threads for message_id in thread.going.values()}
+    record_ids = {record.id for record in gone.records.get(namespace, []) + gone.changed.get(namespace, [])}
+    node_ids = gone.nodes.get(namespace, set())
+    dropped = []
+    for number, body in database.execute(q.receipts_of_namespace, (namespace,)):
+        receipt = decode_receipt(body)
+        if receipt.thread_id in whole or receipt_shows(
+            receipt, seqs=seqs, message_ids=message_ids, record_ids=record_ids, node_ids=node_ids
+        ):
+            dropped.append(number)
+    database.execute(q.drop_receipts, (listed(dropped),))
+    gone.receipts += len(dropped)
+
+
+def _drop_namespaces(database: Database, scope: Scope) -> None:
+    """The namespaces of a scope that was emptied, and the ancestors that had a row for their sake alone."""
+    before = -1
+    low, high = path_range(scope)
+    # From the leaves up: one goes when nothing is below it any more.
+    while (count := database.execute(q.count_in_scope, (low, high))[0][0]) not in (0, before):
+        before = count
+        database.execute(q.drop_empty_namespaces, (low, high))
+    for depth in range(len(scope.namespace) - 1, 0, -1):
+        database.execute(q.drop_empty_namespaces, path_range(Scope(scope.namespace[:depth])))

@@ -1,0 +1,481 @@
+-- Every statement of the SQLite store, by name. Parameters in the order of their question marks.
+-- A scope is a range of paths, see `values.path_range`. Lists come as JSON text.
+
+-- name: namespace_id
+-- The number of a namespace.
+SELECT id FROM namespaces WHERE path = ?;
+
+-- name: add_namespaces
+-- Give numbers to the namespaces of a list of paths that have none.
+INSERT OR IGNORE INTO namespaces (path) SELECT value FROM json_each(?) ORDER BY length(value);
+
+-- name: namespace_ids
+-- The numbers of the namespaces in a list of paths that exist: a namespace and its ancestors.
+SELECT id FROM namespaces WHERE path IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: namespaces_in_scope
+-- The namespaces of a scope with their totals.
+SELECT id, path, units, length, embedded, changes FROM namespaces WHERE path >= ? AND path < ? ORDER BY id;
+
+-- name: path_by_id
+SELECT path FROM namespaces WHERE id = ?;
+
+-- name: add_to_totals
+-- Count units in and out of a namespace.
+UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedded + ?, changes = changes + ? WHERE id = ?;
+
+-- name: find_thread
+-- What an append needs to know of a thread.
+SELECT t.id, t.namespace, t.tip FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
+
+-- name: read_thread
+-- A thread whole: its number, then the columns of `thread_info`.
+SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+  t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
+FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
+
+-- name: add_thread
+INSERT INTO threads (namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
+  reflected_through, parent_thread, parent_seq, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: extend_thread
+-- New tip, so many messages more, when.
+UPDATE threads SET tip = ?, count = count + ?, updated_at = ? WHERE id = ?;
+
+-- name: known_message
+-- A message of a thread by its id, to tell a retry.
+SELECT message_id, seq, grp, body, raw, raw_format FROM messages WHERE message_id = ? AND thread = ? AND seq <= ?;
+
+-- name: known_messages
+SELECT message_id, seq, grp, body, raw, raw_format FROM messages
+WHERE message_id IN (SELECT value FROM json_each(?)) AND thread = ? AND seq <= ?;
+
+-- name: last_message
+-- The newest message between two message numbers, inclusive.
+SELECT seq, grp, body, raw, raw_format FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1;
+
+-- name: call_states
+-- States of some calls, oldest first, of groups up to a seq.
+SELECT call_id, grp, answered FROM calls
+WHERE thread = ? AND call_id IN (SELECT value FROM json_each(?)) AND grp <= ? ORDER BY grp;
+
+-- name: set_call
+INSERT INTO calls (thread, call_id, grp, answered) VALUES (?, ?, ?, ?)
+ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
+
+-- name: add_unit
+INSERT INTO units (namespace, kind, owner, retired, length, terms) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: add_message
+INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, unit, body, raw, raw_format)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: group_cut
+-- Whether a group of a thread lies on both sides of a seq.
+SELECT 1 FROM messages WHERE thread = ?1 AND grp <> seq AND grp <= ?2 AND seq > ?2 LIMIT 1;
+
+-- name: last_unit
+-- The greatest unit number ever given.
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'units'), 0);
+
+-- name: fork_units
+-- Copies of the units of the messages between two numbers, for owners moved by the third parameter; same order.
+INSERT INTO units (namespace, kind, owner, retired, embedded, length, terms)
+SELECT u.namespace, u.kind, u.owner + ?3, u.retired, u.embedded, u.length, u.terms
+FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
+
+-- name: fork_messages
+-- Copies of the messages between two numbers in thread ?4, moved by ?3. Their units are numbered from ?5 + 1 in the same order.
+INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, unit, body, raw, raw_format)
+SELECT id + ?3, ?4, seq, message_id, grp, role, pinned, created_at,
+  CASE WHEN unit IS NOT NULL THEN ?5 + count(unit) OVER (ORDER BY id) END, body, raw, raw_format
+FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id;
+
+-- name: fork_vectors
+-- The vectors of those copies.
+INSERT INTO vectors (unit, namespace, kind, retired, data)
+SELECT copy.unit, v.namespace, v.kind, v.retired, v.data
+FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit
+WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
+
+-- name: fork_calls
+-- The calls of a thread in groups up to a seq, for another thread.
+INSERT INTO calls (thread, call_id, grp, answered) SELECT ?3, call_id, grp, answered FROM calls WHERE thread = ?1 AND grp <= ?2;
+
+-- name: unit_totals
+-- Count, length and vectors of the units after a number in a namespace.
+SELECT count(*), coalesce(sum(length), 0), coalesce(sum(embedded), 0) FROM units WHERE id > ? AND namespace = ?;
+
+-- name: messages_between
+-- The newest messages between two numbers, exclusive, newest first.
+SELECT seq, grp, body, raw, raw_format FROM messages WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?;
+
+-- name: group_members
+-- Every message of some groups: their first (?1 is the thread's first number minus one), and the others.
+SELECT seq, grp, body, raw, raw_format FROM messages WHERE id IN (SELECT ?1 + value FROM json_each(?3)) AND grp = seq
+UNION ALL
+SELECT seq, grp, body, raw, raw_format FROM messages
+WHERE thread = ?2 AND grp <> seq AND grp IN (SELECT value FROM json_each(?3));
+
+-- name: pinned_messages
+SELECT seq, grp, body, raw, raw_format FROM messages WHERE thread = ? AND pinned = 1;
+
+-- name: top_nodes
+SELECT body FROM nodes WHERE thread = ? AND top = 1 ORDER BY first_seq, node_id;
+
+-- name: nodes_of_thread
+-- In the order in which they were folded.
+SELECT id, body FROM nodes WHERE thread = ? ORDER BY id;
+
+-- name: node_ids
+SELECT node_id FROM nodes WHERE thread = ?;
+
+-- name: count_messages
+-- How many messages there are between two numbers, inclusive.
+SELECT count(*) FROM messages WHERE id BETWEEN ? AND ?;
+
+-- name: add_node
+INSERT INTO nodes (thread, node_id, first_seq, top, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: set_node
+UPDATE nodes SET first_seq = ?, top = ?, body = ? WHERE id = ?;
+
+-- name: drop_nodes
+DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: make_children
+-- These nodes of a thread are children from now on.
+UPDATE nodes SET top = 0 WHERE thread = ? AND node_id IN (SELECT value FROM json_each(?));
+
+-- name: set_folded
+UPDATE threads SET folded_through = ? WHERE id = ?;
+
+-- name: set_extracted
+UPDATE threads SET extracted_through = ? WHERE id = ?;
+
+-- name: set_reflected
+UPDATE threads SET reflected_through = ? WHERE id = ?;
+
+-- name: get_messages
+SELECT n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.message_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY m.id;
+
+-- name: get_records
+SELECT n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
+WHERE r.record_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY r.id;
+
+-- name: get_nodes
+SELECT o.body FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
+WHERE o.node_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY t.id, o.id;
+
+-- name: get_receipts
+SELECT c.body FROM receipts c JOIN namespaces n ON n.id = c.namespace
+WHERE c.receipt_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY c.id;
+
+-- name: find_message
+-- The number of a message by namespace, thread and id.
+SELECT m.id FROM threads t JOIN messages m ON m.thread = t.id WHERE t.namespace = ? AND t.thread_id = ? AND m.message_id = ?;
+
+-- name: find_record
+SELECT id, unit, body FROM records WHERE record_id = ? AND namespace = ?;
+
+-- name: add_record
+INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, body) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: set_record
+UPDATE records SET retired = ?, superseded_by = ?, body = ? WHERE id = ?;
+
+-- name: set_record_unit
+UPDATE records SET unit = ? WHERE id = ?;
+
+-- name: add_source
+INSERT OR IGNORE INTO sources (message, record) VALUES (?, ?);
+
+-- name: find_receipt
+SELECT 1 FROM receipts WHERE receipt_id = ? AND namespace = ?;
+
+-- name: add_receipt
+INSERT INTO receipts (namespace, receipt_id, thread_id, created_at, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: meta
+SELECT value FROM meta WHERE key = ?;
+
+-- name: set_meta
+INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- name: owe_erasure
+-- Note that deleted bytes are to be cleaned from the file.
+UPDATE meta SET value = value + 1 WHERE key = 'erasures_due';
+
+-- name: unmerged_units
+-- Units that are not in the lexicon yet.
+SELECT id, namespace, kind, retired, terms FROM units WHERE id > ? ORDER BY id;
+
+-- name: unmerged_in_scope
+-- Units of a scope that are not in the lexicon yet.
+SELECT u.id, u.kind, u.retired, u.length, u.terms FROM units u JOIN namespaces n ON n.id = u.namespace
+WHERE u.id > ? AND n.path >= ? AND n.path < ?;
+
+-- name: index_unit
+INSERT INTO lexicon (rowid, tags, terms) VALUES (?, ?, ?);
+
+-- name: unindex_unit
+-- The lexicon holds no texts, so it is told what was in the row.
+INSERT INTO lexicon (lexicon, rowid, tags, terms) VALUES ('delete', ?, ?, ?);
+
+-- name: optimize_lexicon
+-- Rewrite it as one segment, without anything that was deleted.
+INSERT INTO lexicon (lexicon) VALUES ('optimize');
+
+-- name: units_by_id
+SELECT id, namespace, kind, retired, embedded, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: drop_units
+DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: retire_unit
+UPDATE units SET retired = ? WHERE id = ?;
+
+-- name: retire_vector
+UPDATE vectors SET retired = ? WHERE unit = ?;
+
+-- name: drop_vectors
+DELETE FROM vectors WHERE unit IN (SELECT value FROM json_each(?));
+
+-- name: unit_in_scope
+SELECT u.namespace, u.kind, u.retired, u.embedded FROM units u JOIN namespaces n ON n.id = u.namespace
+WHERE u.id = ? AND n.path >= ? AND n.path < ?;
+
+-- name: add_vector
+INSERT INTO vectors (unit, namespace, kind, retired, data) VALUES (?, ?, ?, ?, ?);
+
+-- name: embed_unit
+UPDATE units SET embedded = 1 WHERE id = ?;
+
+-- name: vectors_after
+-- The vectors of a namespace with numbers above one that is known.
+SELECT id, unit, kind, retired, data FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: vector_states
+-- All vectors of a namespace by number, without the vectors themselves: answered from the index alone.
+SELECT id, unit, kind, retired FROM vectors WHERE namespace = ? ORDER BY id;
+
+-- name: match_best
+-- The best rows of the lexicon for a query in FTS5's language.
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY rank LIMIT ?;
+
+-- name: match_count
+SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
+
+-- name: candidates
+-- What ranking needs to know of some units, by unit number.
+SELECT u.id, u.kind, n.path, t.thread_id, m.seq, m.body
+FROM units u JOIN namespaces n ON n.id = u.namespace JOIN messages m ON m.id = u.owner JOIN threads t ON t.id = m.thread
+WHERE u.kind = 'message' AND u.id IN (SELECT value FROM json_each(?1))
+UNION ALL
+SELECT u.id, u.kind, n.path, r.thread_id, 0, r.body
+FROM units u JOIN namespaces n ON n.id = u.namespace JOIN records r ON r.id = u.owner
+WHERE u.kind <> 'message' AND u.id IN (SELECT value FROM json_each(?1))
+ORDER BY 1;
+
+-- name: terms_of_units
+-- Length and terms of some units.
+SELECT id, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: scan_threads
+-- Threads of a scope after a number; ?5 is a thread id or null, ?6 is 1 for those with messages past their extracted cursor.
+SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+  t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
+FROM threads t JOIN namespaces n ON n.id = t.namespace
+WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+  AND (NOT ?6 OR EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + t.tip))
+ORDER BY t.id {order} LIMIT ?7;
+
+-- name: scan_messages
+SELECT m.id, n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+ORDER BY m.id {order} LIMIT ?6;
+
+-- name: scan_records
+-- ?6 is 1 for current ones only, ?7 a list of kinds or null.
+SELECT r.id, n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
+WHERE r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
+  AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
+ORDER BY r.id {order} LIMIT ?8;
+
+-- name: scan_receipts
+SELECT c.id, c.body FROM receipts c JOIN namespaces n ON n.id = c.namespace
+WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.thread_id = ?5)
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_pending
+-- Units without a vector, with the body of what they stand for.
+SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+  (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
+FROM units u JOIN namespaces n ON n.id = u.namespace
+WHERE u.embedded = 0 AND u.id > ?1 AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4
+ORDER BY u.id {order} LIMIT ?5;
+
+-- name: count_threads
+SELECT count(*), coalesce(sum(t.count), 0) FROM threads t JOIN namespaces n ON n.id = t.namespace WHERE n.path >= ? AND n.path < ?;
+
+-- name: count_nodes
+SELECT count(*) FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
+WHERE n.path >= ? AND n.path < ?;
+
+-- name: count_records
+SELECT r.kind, count(*), sum(r.retired) FROM records r JOIN namespaces n ON n.id = r.namespace
+WHERE n.path >= ? AND n.path < ? GROUP BY r.kind ORDER BY r.kind;
+
+-- name: count_receipts
+SELECT count(*) FROM receipts c JOIN namespaces n ON n.id = c.namespace WHERE n.path >= ? AND n.path < ?;
+
+-- name: count_namespaces
+-- Namespaces with a thread or a record: an ancestor has a row for its number alone.
+SELECT count(*) FROM namespaces n WHERE n.path >= ? AND n.path < ?
+  AND (EXISTS (SELECT 1 FROM threads t WHERE t.namespace = n.id) OR EXISTS (SELECT 1 FROM records r WHERE r.namespace = n.id));
+
+-- name: threads_in_scope
+-- ?3 is a thread id or null.
+SELECT t.id, t.namespace, t.thread_id FROM threads t JOIN namespaces n ON n.id = t.namespace
+WHERE n.path >= ?1 AND n.path < ?2 AND (?3 IS NULL OR t.thread_id = ?3) ORDER BY t.id;
+
+-- name: groups_with
+-- The groups of a scope that hold one of some messages.
+SELECT DISTINCT t.id, t.namespace, t.thread_id, m.grp
+FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.message_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY t.id, m.grp;
+
+-- name: members_of_groups
+-- Seq, id and unit of every message of some groups; parameters as for `group_members`.
+SELECT seq, message_id, unit FROM messages WHERE id IN (SELECT ?1 + value FROM json_each(?3)) AND grp = seq
+UNION ALL
+SELECT seq, message_id, unit FROM messages WHERE thread = ?2 AND grp <> seq AND grp IN (SELECT value FROM json_each(?3));
+
+-- name: members_of_thread
+SELECT seq, message_id, unit FROM messages WHERE id BETWEEN ? AND ?;
+
+-- name: drop_messages
+DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: drop_calls
+-- The calls of some groups of a thread.
+DELETE FROM calls WHERE thread = ? AND grp IN (SELECT value FROM json_each(?));
+
+-- name: drop_calls_of_thread
+DELETE FROM calls WHERE thread = ?;
+
+-- name: groups_of
+-- Which groups some messages are in.
+SELECT DISTINCT grp FROM messages WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: drop_thread
+DELETE FROM threads WHERE id = ?;
+
+-- name: shorten_thread
+UPDATE threads SET count = count - ? WHERE id = ?;
+
+-- name: records_resting_on
+-- Records that rest on one of some messages.
+SELECT id, namespace, unit, body FROM records
+WHERE id IN (SELECT record FROM sources WHERE message IN (SELECT value FROM json_each(?))) ORDER BY id;
+
+-- name: records_about_thread
+-- Summaries of a thread.
+SELECT id, namespace, unit, body FROM records WHERE namespace = ? AND thread_id = ? ORDER BY id;
+
+-- name: records_in_scope
+-- ?3 is a record id or null.
+SELECT r.id, r.namespace, r.unit, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
+WHERE n.path >= ?1 AND n.path < ?2 AND (?3 IS NULL OR r.record_id = ?3) ORDER BY r.id;
+
+-- name: drop_records
+DELETE FROM records WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: drop_sources_of_records
+DELETE FROM sources WHERE record IN (SELECT value FROM json_each(?));
+
+-- name: drop_sources_in_messages
+DELETE FROM sources WHERE message IN (SELECT value FROM json_each(?));
+
+-- name: superseded_by
+-- Records of a namespace that name one of some others as their successor.
+SELECT id, unit, body FROM records WHERE namespace = ? AND superseded_by IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: current_insights
+SELECT body FROM records WHERE namespace = ? AND retired = 0 AND kind = 'insight' ORDER BY id;
+
+-- name: receipts_of_namespace
+SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;
+
+-- name: drop_receipts
+DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: drop_empty_namespaces
+-- Those between two paths that hold nothing and have nothing below them.
+DELETE FROM namespaces WHERE path >= ? AND path < ?
+  AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = namespaces.id)
+  AND NOT EXISTS (SELECT 1 FROM records r WHERE r.namespace = namespaces.id)
+  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id)
+  AND NOT EXISTS (SELECT 1 FROM namespaces below
+    WHERE below.path > namespaces.path AND below.path < substr(namespaces.path, 1, length(namespaces.path) - 1) || ' ');
+
+-- name: count_in_scope
+SELECT count(*) FROM namespaces WHERE path >= ? AND path < ?;
+
+-- name: finish_erasures
+UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';
+
+-- name: drop_all_vectors
+DELETE FROM vectors;
+
+-- name: unembed_units
+UPDATE units SET embedded = 0 WHERE embedded = 1;
+
+-- name: unembed_namespaces
+UPDATE namespaces SET embedded = 0, changes = changes + 1 WHERE embedded > 0;
+
+-- name: all_threads
+SELECT id, thread_id FROM threads ORDER BY id;
+
+-- name: messages_of_thread
+SELECT seq, grp, message_id, pinned, body, raw, raw_format FROM messages
+WHERE id BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY id;
+
+-- name: calls_of_thread
+SELECT call_id, answered FROM calls WHERE thread = ? ORDER BY call_id, grp;
+
+-- name: nodes_with_top
+SELECT id, top, body FROM nodes WHERE thread = ? ORDER BY id;
+
+-- name: all_records
+SELECT id, namespace, record_id, kind, retired, superseded_by, thread_id, body FROM records ORDER BY id;
+
+-- name: sources_of_record
+SELECT message FROM sources WHERE record = ?;
+
+-- name: all_receipts
+SELECT id, receipt_id, thread_id, body FROM receipts ORDER BY id;
+
+-- name: vectors_of_other_size
+SELECT id FROM vectors WHERE length(data) <> ? ORDER BY id;
+
+-- name: check_lexicon
+INSERT INTO lexicon (lexicon) VALUES ('integrity-check');
+
+-- name: live_bytes
+-- Whether something that is stored holds these bytes.
+SELECT 1 FROM messages WHERE instr(body, ?1) OR instr(raw, ?1) OR instr(CAST(message_id AS BLOB), ?1)
+UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM units WHERE instr(CAST(terms AS BLOB), ?1)
+UNION ALL SELECT 1 FROM threads WHERE instr(CAST(thread_id AS BLOB), ?1) OR instr(metadata, ?1)
+UNION ALL SELECT 1 FROM calls WHERE instr(CAST(call_id AS BLOB), ?1)
+UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
+UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
+UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)
+LIMIT 1;

@@ -1,0 +1,261 @@
+"""Records, receipts and things by id: put, get, scan, stats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from bethink.errors import Conflict, NotFound
+from bethink.messages import Message
+from bethink.models import Fingerprint
+from bethink.records import AnyRecord, Summary
+from bethink.storage.base import (
+    Cite,
+    Cursor,
+    Fetched,
+    Get,
+    Page,
+    Pending,
+    Put,
+    RecordEntry,
+    Retire,
+    Scan,
+    StoredMessage,
+    StoredRecord,
+)
+from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.threads import find_thread
+from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, embed, intern, merge_if_due, set_retired
+from bethink.storage.sqlite.values import (
+    decode_message,
+    decode_node,
+    decode_receipt,
+    decode_record,
+    encode,
+    listed,
+    micros,
+    namespace_of,
+    path_of,
+    path_range,
+    thread_info,
+)
+from bethink.values import Namespace
+
+__all__ = ["embedder", "get", "index_record", "put", "scan", "write_record"]
+
+replace = msgspec.structs.replace
+
+_NOWHERE = -1
+"""The number of a namespace that has none: nothing is in it."""
+
+
+# -- put ------------------------------------------------------------------------------------------------------------------
+
+
+def put(database: Database, request: Put) -> None:
+    """See `storage.base.Put`. Applied in the order of its sentences."""
+    namespace = request.namespace
+    if request.cursor is not None:
+        _move(database, namespace, request.cursor)
+    found = database.execute(q.namespace_id, (path_of(namespace),))
+    number = found[0][0] if found else _NOWHERE
+    for entry in request.records:
+        rests_on = _sources(database, number, entry.record)
+        if number == _NOWHERE:
+            number = intern(database, namespace)
+        _keep(database, number, entry, rests_on)
+    for retire in request.retire:
+        _retire(database, number, retire)
+    for cite in request.cite:
+        _cite(database, number, cite)
+    if request.receipt is not None:
+        receipt = request.receipt
+        if database.execute(q.find_receipt, (receipt.id, number)):
+            raise Conflict(f"receipt {receipt.id!r} is stored already")
+        find_thread(database, namespace, receipt.thread_id)
+        row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode(receipt))
+        database.execute(q.add_receipt, row)
+    if request.vectors:
+        fingerprint = embedder(database)
+        embed(database, namespace, request.vectors, fingerprint and fingerprint.dimension)
+
+
+def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
+    thread, info = find_thread(database, namespace, cursor.thread_id)
+    actual = info.extracted_through if cursor.which == "extracted" else info.reflected_through
+    if actual != cursor.expected:
+        raise Conflict(
+            f"thread {cursor.thread_id!r} is {cursor.which} through {actual}, not {cursor.expected} — another writer was first",
+            expected=cursor.expected,
+            actual=actual,
+        )
+    database.execute(q.set_extracted if cursor.which == "extracted" else q.set_reflected, (cursor.through, thread))
+
+
+def _sources(database: Database, namespace: int, record: AnyRecord) -> list[int]:
+    """Numbers of the messages that a record rests on; NotFound if one is not there."""
+    cited = [(source.thread_id, source.message_id) for source in record.sources]
+    if isinstance(record, Summary):
+        cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]
+    numbers = []
+    for thread_id, message_id in dict.fromkeys(cited):
+        rows = database.execute(q.find_message, (namespace, thread_id, message_id))
+        if not rows:
+            raise NotFound(f"message {message_id!r}, a source of record {record.id!r}, is not in thread {thread_id!r}")
+        numbers.append(rows[0][0])
+    return numbers
+
+
+def _keep(database: Database, namespace: int, entry: RecordEntry, rests_on: list[int]) -> None:
+    record = entry.record
+    rows = database.execute(q.find_record, (record.id, namespace))
+    if not rows:
+        thread_id = record.thread_id if isinstance(record, Summary) else None
+        row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, encode(record))
+        number = database.insert(q.add_record, row)
+        database.executemany(q.add_source, [(message, number) for message in rests_on])
+        index_record(database, namespace, number, record, entry.terms)
+        return
+    number, unit, body = rows[0]
+    stored = decode_record(body)
+    known = {(source.thread_id, source.message_id): source for source in stored.sources}
+    for source in record.sources:
+        known.setdefault((source.thread_id, source.message_id), source)
+    joined = replace(stored, sources=tuple(known.values()))
+    if not joined.current:
+        joined = replace(joined, retired_at=None, superseded_by=None, reason="", valid_to=None)
+    database.executemany(q.add_source, [(message, number) for message in rests_on])
+    if joined != stored:
+        write_record(database, number, unit, joined)
+
+
+def index_record(database: Database, namespace: int, number: int, record: AnyRecord, terms: str) -> None:
+    """Give a record its unit, if it is to be found."""
+    unit = add_unit(database, namespace, record.kind, number, terms, retired=not record.current)
+    database.execute(q.set_record_unit, (unit, number))
+    if unit is not None:
+        add_to_totals(database, namespace, Totals(1, terms.count(" ") + 1))
+        merge_if_due(database, unit, unit)
+
+
+def write_record(database: Database, number: int, unit: int | None, record: AnyRecord) -> None:
+    """Write a record over what it was; its unit learns whether it is current."""
+    database.execute(q.set_record, (not record.current, record.superseded_by, encode(record), number))
+    if unit is not None:
+        set_retired(database, unit, not record.current)
+
+
+def _record(database: Database, namespace: int, record_id: str) -> tuple[int, int | None, AnyRecord]:
+    rows = database.execute(q.find_record, (record_id, namespace))
+    if not rows:
+        raise NotFound(f"record {record_id!r} is not in this namespace")
+    number, unit, body = rows[0]
+    return number, unit, decode_record(body)
+
+
+def _retire(database: Database, namespace: int, retire: Retire) -> None:
+    number, unit, record = _record(database, namespace, retire.record_id)
+    if retire.superseded_by is not None:
+        _record(database, namespace, retire.superseded_by)
+    if record.current:
+        closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
+        write_record(database, number, unit, closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to))
+
+
+def _cite(database: Database, namespace: int, cite: Cite) -> None:
+    number, unit, record = _record(database, namespace, cite.record_id)
+    last = max(record.last_accessed or cite.at, cite.at)
+    write_record(database, number, unit, replace(record, access_count=record.access_count + 1, last_accessed=last))
+
+
+def embedder(database: Database) -> Fingerprint | None:
+    """Whose vectors the database holds."""
+    rows = database.execute(q.meta, ("embedder",))
+    return msgspec.json.decode(rows[0][0], type=Fingerprint) if rows else None
+
+
+# -- get ------------------------------------------------------------------------------------------------------------------
+
+
+def get(database: Database, request: Get) -> Fetched:
+    """See `storage.base.Get`."""
+    scope = path_range(request.scope)
+    messages = database.execute(q.get_messages, (listed(request.messages), *scope)) if request.messages else []
+    records = database.execute(q.get_records, (listed(request.records), *scope)) if request.records else []
+    nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope)) if request.nodes else []
+    receipts = database.execute(q.get_receipts, (listed(request.receipts), *scope)) if request.receipts else []
+    return Fetched(
+        messages=tuple(map(_stored_message, messages)),
+        records=tuple(StoredRecord(namespace_of(path), decode_record(body)) for path, body in records),
+        # Forks share nodes; the copies are equal.
+        nodes=tuple({node.id: node for node in (decode_node(body) for (body,) in nodes)}.values()),
+        receipts=tuple(decode_receipt(body) for (body,) in receipts),
+    )
+
+
+def _stored_message(row: Row) -> StoredMessage:
+    path, thread_id, seq, group, body, raw, form = row
+    return StoredMessage(namespace_of(path), thread_id, decode_message(body, seq, group, raw, form))
+
+
+# -- scan -----------------------------------------------------------------------------------------------------------------
+
+
+def scan(database: Database, request: Scan) -> Page:
+    """See `storage.base.Scan`. `next` is the number of the last row, so nothing that is written meanwhile moves the rest."""
+    sql, parameters, item = _SCANS[request.what](request)
+    after = 0 if request.after is None else int(request.after)
+    bounds = (after, _END) if not request.newest else (0, after or _END)
+    statement = sql.replace("{order}", "DESC" if request.newest else "ASC")
+    # One more than a page, to know whether there is a next.
+    rows = database.execute(statement, (*bounds, *path_range(request.scope), *parameters, request.limit + 1))
+    page = rows[: request.limit]
+    return Page(tuple(map(item, page)), str(page[-1][0]) if page and len(rows) > len(page) else None)
+
+
+_END = (1 << 63) - 1
+
+_Plan = tuple[str, tuple[Any, ...], Callable[[Row], Any]]
+
+
+def _threads(request: Scan) -> _Plan:
+    return q.scan_threads, (request.thread_id, request.behind), lambda row: thread_info(row[1:])
+
+
+def _messages(request: Scan) -> _Plan:
+    return q.scan_messages, (request.thread_id,), lambda row: _stored_message(row[1:])
+
+
+def _records(request: Scan) -> _Plan:
+    kinds = None if request.kinds is None else listed(request.kinds)
+    return (
+        q.scan_records,
+        (request.thread_id, request.current, kinds),
+        lambda row: StoredRecord(namespace_of(row[1]), decode_record(row[2])),
+    )
+
+
+def _receipts(request: Scan) -> _Plan:
+    return q.scan_receipts, (request.thread_id,), lambda row: decode_receipt(row[1])
+
+
+def _pending(request: Scan) -> _Plan:
+    return q.scan_pending, (), _pending_item
+
+
+def _pending_item(row: Row) -> Pending:
+    unit, kind, body = row
+    thing: Message | AnyRecord = decode_message(body, 0, 0, None, None) if kind == "message" else decode_record(body)
+    return Pending(unit, thing.text)
+
+
+_SCANS: dict[str, Callable[[Scan], _Plan]] = {
+    "threads": _threads,
+    "messages": _messages,
+    "records": _records,
+    "receipts": _receipts,
+    "pending": _pending,
+}

@@ -1,0 +1,160 @@
+-- The database as it is today. `migrations/` leads here from every older one; a test builds it both ways and compares.
+-- Times are microseconds since 1970, UTC. Bodies are JSON and the whole truth about a row; the columns beside them are what
+-- queries need. `application_id` and `user_version` say that the file is ours and which schema it has.
+
+-- A namespace's path is its segments, each followed by U+001F, which no segment may hold: a prefix of whole segments is then a
+-- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units.
+CREATE TABLE namespaces (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    path     TEXT NOT NULL UNIQUE,
+    units    INTEGER NOT NULL DEFAULT 0,
+    length   INTEGER NOT NULL DEFAULT 0, -- terms in all its units
+    embedded INTEGER NOT NULL DEFAULT 0, -- units that have a vector
+    changes  INTEGER NOT NULL DEFAULT 0  -- grows when a vector goes, or its unit is retired or revived; other processes watch it
+) STRICT;
+
+CREATE TABLE threads (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace         INTEGER NOT NULL REFERENCES namespaces (id),
+    thread_id         TEXT NOT NULL,
+    created_at        INTEGER NOT NULL,
+    updated_at        INTEGER NOT NULL,
+    tip               INTEGER NOT NULL DEFAULT 0,
+    count             INTEGER NOT NULL DEFAULT 0,
+    folded_through    INTEGER NOT NULL DEFAULT 0,
+    extracted_through INTEGER NOT NULL DEFAULT 0,
+    reflected_through INTEGER NOT NULL DEFAULT 0,
+    parent_thread     TEXT,
+    parent_seq        INTEGER,
+    metadata          BLOB NOT NULL,
+    UNIQUE (namespace, thread_id)
+) STRICT;
+
+-- id is thread * 2^32 + seq: a thread lies together and in order, without a second index for it.
+CREATE TABLE messages (
+    id         INTEGER PRIMARY KEY,
+    thread     INTEGER NOT NULL REFERENCES threads (id),
+    seq        INTEGER NOT NULL,
+    message_id TEXT NOT NULL,
+    grp        INTEGER NOT NULL,
+    role       TEXT NOT NULL,
+    pinned     INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    unit       INTEGER REFERENCES units (id),
+    body       BLOB NOT NULL, -- `canonical_json` without seq and group
+    raw        BLOB,
+    raw_format TEXT,
+    UNIQUE (message_id, thread)
+) STRICT;
+
+-- Members of a group beyond its first, whose seq is the group's number.
+CREATE INDEX messages_by_group ON messages (thread, grp) WHERE grp <> seq;
+
+CREATE INDEX messages_pinned ON messages (thread, seq) WHERE pinned = 1;
+
+-- A call id may come back once it is answered; the greatest group has the newest state.
+CREATE TABLE calls (
+    thread   INTEGER NOT NULL REFERENCES threads (id),
+    call_id  TEXT NOT NULL,
+    grp      INTEGER NOT NULL,
+    answered INTEGER NOT NULL,
+    PRIMARY KEY (thread, call_id, grp)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE nodes (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread    INTEGER NOT NULL REFERENCES threads (id),
+    node_id   TEXT NOT NULL,
+    first_seq INTEGER NOT NULL,
+    top       INTEGER NOT NULL, -- 1 unless it is a child of another
+    body      BLOB NOT NULL,
+    UNIQUE (node_id, thread)
+) STRICT;
+
+CREATE INDEX nodes_by_thread ON nodes (thread, top, first_seq);
+
+CREATE TABLE records (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace     INTEGER NOT NULL REFERENCES namespaces (id),
+    record_id     TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    retired       INTEGER NOT NULL,
+    superseded_by TEXT,
+    thread_id     TEXT, -- of a summary
+    unit          INTEGER REFERENCES units (id),
+    body          BLOB NOT NULL,
+    UNIQUE (record_id, namespace)
+) STRICT;
+
+CREATE INDEX records_by_namespace ON records (namespace, retired, kind);
+
+CREATE INDEX records_superseded ON records (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE INDEX records_of_thread ON records (namespace, thread_id) WHERE thread_id IS NOT NULL;
+
+-- Which messages a record rests on. What each of them says stays in the record's body.
+CREATE TABLE sources (
+    message INTEGER NOT NULL REFERENCES messages (id),
+    record  INTEGER NOT NULL REFERENCES records (id),
+    PRIMARY KEY (message, record)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sources_by_record ON sources (record);
+
+CREATE TABLE receipts (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace  INTEGER NOT NULL REFERENCES namespaces (id),
+    receipt_id TEXT NOT NULL,
+    thread_id  TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    body       BLOB NOT NULL,
+    UNIQUE (receipt_id, namespace)
+) STRICT;
+
+CREATE INDEX receipts_by_thread ON receipts (namespace, thread_id);
+
+-- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text.
+CREATE TABLE units (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    kind      TEXT NOT NULL,
+    owner     INTEGER NOT NULL, -- messages.id or records.id
+    retired   INTEGER NOT NULL DEFAULT 0,
+    embedded  INTEGER NOT NULL DEFAULT 0,
+    length    INTEGER NOT NULL,
+    terms     TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX units_pending ON units (namespace, id) WHERE embedded = 0;
+
+CREATE TABLE vectors (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    unit      INTEGER NOT NULL UNIQUE REFERENCES units (id),
+    namespace INTEGER NOT NULL,
+    kind      TEXT NOT NULL,
+    retired   INTEGER NOT NULL,
+    data      BLOB NOT NULL -- float32, little-endian
+) STRICT;
+
+CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired);
+
+-- Units up to meta.merged_through; the newest are moved here in batches, and searched as they are until then.
+-- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
+-- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "live" unless it is retired.
+CREATE VIRTUAL TABLE lexicon USING fts5 (
+    tags,
+    terms,
+    content = '',
+    tokenize = "ascii tokenchars '!""#$%&()*+,-./:;<=>?@[\]^_`{|}~'"
+);
+
+-- embedder (JSON of its fingerprint), merged_through (unit id), erasures_due and erasures_done (how many forgets have left deleted
+-- bytes in the file, and of how many it has been cleaned).
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO meta (key, value) VALUES ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0);
+
+INSERT INTO lexicon (lexicon, rank) VALUES ('rank', 'bm25(0.0, 1.0)');

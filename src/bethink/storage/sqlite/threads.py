@@ -1,0 +1,308 @@
+"""Threads in SQLite: append, fork off, read, fold.
+
+Each function runs within a transaction that somebody else opened, and looks before it writes: whatever it refuses, it refuses
+before its first change (see `writer.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bethink.errors import Conflict, InvalidInput, NotFound
+from bethink.messages import Message, same_message
+from bethink.records import Node
+from bethink.storage.base import Append, Appended, Fold, Read, Transcript
+from bethink.storage.derive import nodes_within
+from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, merge_if_due
+from bethink.storage.sqlite.values import (
+    SEQ_BITS,
+    body_of,
+    decode_message,
+    decode_node,
+    encode,
+    listed,
+    micros,
+    path_of,
+    thread_info,
+)
+from bethink.threads import CallState, Placed, ThreadInfo, place
+from bethink.values import Namespace
+
+__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "read"]
+
+_LAST_SEQ = (1 << SEQ_BITS) - 1
+
+
+class Batch(NamedTuple):
+    """An append with its bodies encoded, which needs no transaction."""
+
+    request: Append
+    path: str
+    bodies: dict[str, bytes]
+    """By message id."""
+
+
+class _Basis(NamedTuple):
+    """What an append builds on: the thread as it is, or for a fork that of its parent up to the fork."""
+
+    thread: int
+    namespace: int
+    tip: int
+
+
+def batch_of(request: Append) -> Batch:
+    bodies = {message.id: body_of(message) for message in request.messages}
+    return Batch(request, path_of(request.namespace), bodies)
+
+
+def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tuple[int, ThreadInfo]:
+    """A thread's number and what is known of it, or NotFound."""
+    rows = database.execute(q.read_thread, (path_of(namespace), thread_id))
+    if not rows:
+        raise NotFound(f"thread {thread_id!r} is not in this namespace")
+    return rows[0][0], thread_info(rows[0][1:])
+
+
+# -- append ---------------------------------------------------------------------------------------------------------------
+
+
+def append(database: Database, batch: Batch) -> Appended:
+    """See `storage.base.Append`."""
+    request = batch.request
+    found = database.execute(q.find_thread, (batch.path, request.thread_id))
+    existing = _Basis(*found[0]) if found else None
+    basis = existing if request.fork_of is None else _parent(database, request, existing)
+
+    known = _known(database, basis, batch) if basis is not None else {}
+    new = _new(request, known)
+    tip = 0 if basis is None else basis.tip
+    if request.expected_tip not in (None, tip) and (new or not request.messages):
+        raise Conflict(
+            f"the tip of thread {request.thread_id!r} is {tip}, not {request.expected_tip} — read it and try again",
+            expected=request.expected_tip,
+            actual=tip,
+        )
+    placed = _placed(database, basis, tuple(new.values()))
+
+    if existing is None:
+        existing = _fork(database, request, basis) if basis is not None else _create(database, request)
+    if placed.messages:
+        _store(database, batch, existing, placed)
+        known.update((message.id, message) for message in placed.messages)
+        tip = placed.messages[-1].seq
+    return Appended(tuple(known[message.id] for message in request.messages), added=len(placed.messages), tip=tip)
+
+
+def _known(database: Database, basis: _Basis, batch: Batch) -> dict[str, Message]:
+    """Those of the batch that are there already, by id."""
+    if not batch.bodies:
+        return {}
+    if len(batch.bodies) == 1:
+        rows = database.execute(q.known_message, (*batch.bodies, basis.thread, basis.tip))
+    else:
+        rows = database.execute(q.known_messages, (listed(batch.bodies), basis.thread, basis.tip))
+    return {message_id: decode_message(body, seq, group, raw, form) for message_id, seq, group, body, raw, form in rows}
+
+
+def _new(request: Append, known: dict[str, Message]) -> dict[str, Message]:
+    """Those that are not, each once, in order."""
+    new: dict[str, Message] = {}
+    for message in request.messages:
+        stored = known.get(message.id) or new.get(message.id)
+        if stored is None:
+            new[message.id] = message
+        elif not same_message(stored, message):
+            raise Conflict(f"message {message.id!r} is in thread {request.thread_id!r} already and says something else")
+    return new
+
+
+def _placed(database: Database, basis: _Basis | None, new: Sequence[Message]) -> Placed:
+    if basis is None or not new:
+        return place(new, tip=0, last=None, calls={})
+    last = None
+    # Only an item of the same reply can join the group of the message before it.
+    if new[0].role == "assistant":
+        first = basis.thread << SEQ_BITS
+        for seq, group, body, raw, form in database.execute(q.last_message, (first, first + basis.tip)):
+            last = decode_message(body, seq, group, raw, form)
+    calls: dict[str, CallState] = {}
+    ids = [message.tool_call_id for message in new if message.tool_call_id is not None]
+    ids += [call.id for message in new for call in message.tool_calls]
+    if ids:
+        rows = database.execute(q.call_states, (basis.thread, listed(ids), basis.tip))
+        calls = {call_id: CallState(group, bool(answered)) for call_id, group, answered in rows}
+    return place(new, tip=basis.tip, last=last, calls=calls)
+
+
+def _create(database: Database, request: Append) -> _Basis:
+    namespace = intern(database, request.namespace)
+    at = micros(request.at)
+    row = (namespace, request.thread_id, at, at, 0, 0, 0, 0, 0, None, None, encode(request.metadata))
+    return _Basis(database.insert(q.add_thread, row), namespace, 0)
+
+
+def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> None:
+    terms = {message.id: terms for message, terms in zip(batch.request.messages, batch.request.terms, strict=True)}
+    first = thread.thread << SEQ_BITS
+    rows = []
+    units: list[int] = []
+    length = 0
+    for message in placed.messages:
+        assert message.created_at is not None, "the caller gives every message its time"
+        number = first + message.seq
+        unit = add_unit(database, thread.namespace, "message", number, terms[message.id])
+        if unit is not None:
+            units.append(unit)
+            length += terms[message.id].count(" ") + 1
+        rows.append(
+            (
+                number,
+                thread.thread,
+                message.seq,
+                message.id,
+                message.group,
+                message.role,
+                message.pinned,
+                micros(message.created_at),
+                unit,
+                batch.bodies[message.id],
+                message.raw.json if message.raw else None,
+                message.raw.format if message.raw else None,
+            )
+        )
+    database.executemany(q.add_message, rows)
+    if placed.calls:
+        states = [(thread.thread, call_id, state.group, state.answered) for call_id, state in placed.calls.items()]
+        database.executemany(q.set_call, states)
+    database.execute(q.extend_thread, (placed.messages[-1].seq, len(rows), micros(batch.request.at), thread.thread))
+    if units:
+        add_to_totals(database, thread.namespace, Totals(len(units), length))
+        merge_if_due(database, units[0], units[-1])
+
+
+# -- fork -----------------------------------------------------------------------------------------------------------------
+
+
+def _parent(database: Database, request: Append, existing: _Basis | None) -> _Basis:
+    """The parent up to the fork, after everything that can be wrong with it."""
+    point = request.fork_of
+    assert point is not None
+    if existing is not None:
+        raise Conflict(f"thread {request.thread_id!r} exists already — a fork needs a new thread id")
+    rows = database.execute(q.find_thread, (path_of(request.namespace), point.thread_id))
+    if not rows:
+        raise NotFound(f"thread {point.thread_id!r} is not in this namespace")
+    thread, namespace, tip = rows[0]
+    if point.seq > tip:
+        raise InvalidInput("fork_of.seq", f"{point.seq}", f"the tip of the parent is {tip}")
+    if database.execute(q.group_cut, (thread, point.seq)):
+        raise InvalidInput(
+            "fork_of.seq", f"{point.seq} is within a group", "fork before the tool call or after the last of its results"
+        )
+    return _Basis(thread, namespace, point.seq)
+
+
+def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
+    """A new thread with copies of everything of its parent up to the fork."""
+    assert request.fork_of is not None
+    info = find_thread(database, request.namespace, request.fork_of.thread_id)[1]
+    nodes, folded_through = nodes_within(_nodes(database, parent.thread), parent.tip, info.folded_through)
+    first = parent.thread << SEQ_BITS
+    span = (first + 1, first + parent.tip)
+    at = micros(request.at)
+    count = database.execute(q.count_messages, span)[0][0]
+    cursors = (folded_through, min(info.extracted_through, parent.tip), min(info.reflected_through, parent.tip))
+    row = (parent.namespace, request.thread_id, at, at, parent.tip, count, *cursors)
+    thread = database.insert(q.add_thread, (*row, request.fork_of.thread_id, parent.tip, encode(request.metadata)))
+
+    moved = (thread - parent.thread) << SEQ_BITS
+    last_unit = database.execute(q.last_unit)[0][0]
+    database.execute(q.fork_units, (*span, moved))
+    database.execute(q.fork_messages, (*span, moved, thread, last_unit))
+    database.execute(q.fork_vectors, (*span, moved))
+    database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
+    units, length, embedded = database.execute(q.unit_totals, (last_unit, parent.namespace))[0]
+    if units:
+        add_to_totals(database, parent.namespace, Totals(units, length, embedded))
+        merge_if_due(database, last_unit + 1, last_unit + units)
+    _add_nodes(database, thread, nodes)
+    return _Basis(thread, parent.namespace, parent.tip)
+
+
+# -- read -----------------------------------------------------------------------------------------------------------------
+
+
+def read(database: Database, request: Read) -> Transcript:
+    """See `storage.base.Read`."""
+    thread, info = find_thread(database, request.namespace, request.thread_id)
+    first = thread << SEQ_BITS
+    after = max(0, request.after or 0)
+    before = info.tip + 1 if request.before is None else min(request.before, info.tip + 1)
+    rows: list[Row] = []
+    if request.limit != 0 and after < before:
+        limit = -1 if request.limit is None else request.limit
+        rows = database.execute(q.messages_between, (first + after, first + before, limit))
+    whole = len(rows) == info.count
+    if request.whole_groups and rows and not whole:
+        groups = listed(sorted({row[1] for row in rows}))
+        rows += database.execute(q.group_members, (first, thread, groups))
+    if request.pinned and not whole:
+        rows += database.execute(q.pinned_messages, (thread,))
+    by_seq = {row[0]: row for row in rows}
+    messages = tuple(
+        decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))
+    )
+    nodes = [decode_node(body) for (body,) in database.execute(q.top_nodes, (thread,))] if request.nodes else ()
+    return Transcript(info, messages, tuple(nodes))
+
+
+# -- fold -----------------------------------------------------------------------------------------------------------------
+
+
+def fold(database: Database, request: Fold) -> ThreadInfo:
+    """See `storage.base.Fold`."""
+    thread, info = find_thread(database, request.namespace, request.thread_id)
+    if info.folded_through != request.expected_through:
+        raise Conflict(
+            f"thread {request.thread_id!r} is folded through {info.folded_through}, not {request.expected_through} "
+            "— another writer folded it first; read it again",
+            expected=request.expected_through,
+            actual=info.folded_through,
+        )
+    there = {node_id for (node_id,) in database.execute(q.node_ids, (thread,))}
+    for node in request.nodes:
+        if node.id in there:
+            raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
+        if not there.issuperset(node.children) or not _all_there(database, thread, node):
+            raise Conflict(f"something that node {node.id!r} stands for has been forgotten — read the thread and plan again")
+        there.add(node.id)
+    _add_nodes(database, thread, request.nodes)
+    database.execute(q.set_folded, (request.through, thread))
+    return find_thread(database, request.namespace, request.thread_id)[1]
+
+
+def _all_there(database: Database, thread: int, node: Node) -> bool:
+    start = thread << SEQ_BITS
+    return all(
+        0 < first
+        and last <= _LAST_SEQ
+        and database.execute(q.count_messages, (start + first, start + last))[0][0] == last - first + 1
+        for first, last in node.covers
+    )
+
+
+def _nodes(database: Database, thread: int) -> list[Node]:
+    return [decode_node(body) for _, body in database.execute(q.nodes_of_thread, (thread,))]
+
+
+def _add_nodes(database: Database, thread: int, nodes: Sequence[Node]) -> None:
+    if not nodes:
+        return
+    children = {child for node in nodes for child in node.children}
+    rows = [(thread, node.id, node.first_seq, node.id not in children, encode(node)) for node in nodes]
+    database.executemany(q.add_node, rows)
+    if children:
+        database.execute(q.make_children, (thread, listed(sorted(children))))

@@ -1,0 +1,137 @@
+"""Between Python's values and the database's: times, namespaces, scopes, JSON bodies."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import msgspec
+
+from bethink.errors import CorruptStore
+from bethink.messages import Message, Raw, canonical_json
+from bethink.records import AnyRecord, Node, Receipt
+from bethink.storage.base import Scope
+from bethink.threads import ForkPoint, ThreadInfo
+from bethink.values import Namespace
+
+__all__ = [
+    "SEQ_BITS",
+    "body_of",
+    "decode_message",
+    "decode_node",
+    "decode_receipt",
+    "decode_record",
+    "encode",
+    "listed",
+    "micros",
+    "moment",
+    "namespace_of",
+    "path_of",
+    "path_range",
+    "thread_info",
+]
+
+SEQ_BITS = 32
+"""messages.id is the thread's number shifted by this, plus seq."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+_encoder = msgspec.json.Encoder()
+_messages = msgspec.json.Decoder(Message)
+_records: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
+_nodes = msgspec.json.Decoder(Node)
+_receipts = msgspec.json.Decoder(Receipt)
+_objects = msgspec.json.Decoder(dict[str, Any])
+
+replace = msgspec.structs.replace
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970 of an aware datetime. Exact, unlike `timestamp()`."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    """The aware UTC datetime of so many microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def path_of(namespace: Namespace) -> str:
+    """A namespace as text: each segment followed by U+001F, so that a prefix of segments is a prefix of the text."""
+    return "".join(f"{segment}\x1f" for segment in namespace)
+
+
+def namespace_of(path: str) -> Namespace:
+    return tuple(path[:-1].split("\x1f"))
+
+
+def path_range(scope: Scope) -> tuple[str, str | bytes]:
+    """The paths in scope are those from the first, inclusive, to the second, exclusive, compared byte by byte."""
+    path = path_of(scope.namespace)
+    if not scope.subtree:
+        # No path has a NUL.
+        return path, path + "\x00"
+    # U+0020 is next after the U+001F that the path ends with. Below the empty namespace is everything, and SQLite sorts
+    # every text before any blob.
+    return path, path[:-1] + " " if path else b""
+
+
+def encode(value: Any) -> bytes:
+    return _encoder.encode(value)
+
+
+def listed(values: Any) -> str:
+    """Values as JSON text, for `IN (SELECT value FROM json_each(?))`."""
+    return _encoder.encode(list(values)).decode()
+
+
+def body_of(message: Message) -> bytes:
+    """A message as stored: without raw, and without its place, which the columns say."""
+    return canonical_json(replace(message, seq=0, group=0) if message.seq or message.group else message)
+
+
+def decode_message(body: bytes, seq: int, group: int, raw: bytes | None, raw_format: str | None) -> Message:
+    message = _decoded(_messages, body)
+    if raw is None:
+        return replace(message, seq=seq, group=group)
+    return replace(message, seq=seq, group=group, raw=Raw(raw_format or "", raw))
+
+
+def decode_record(body: bytes) -> AnyRecord:
+    return _decoded(_records, body)
+
+
+def decode_node(body: bytes) -> Node:
+    return _decoded(_nodes, body)
+
+
+def decode_receipt(body: bytes) -> Receipt:
+    return _decoded(_receipts, body)
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
+    try:
+        return decoder.decode(body)
+    except msgspec.DecodeError as error:
+        # The decoder's text may quote the row; the position in the tree is on the cause.
+        raise CorruptStore("a row of the database holds what this version cannot read — run `bethink check`") from error
+
+
+def thread_info(row: tuple[Any, ...]) -> ThreadInfo:
+    """From the columns of `thread_columns`: path, thread_id, created_at, updated_at, tip, count, the three cursors, parent,
+    parent's seq, metadata."""
+    path, thread_id, created, updated, tip, count, folded, extracted, reflected, parent, parent_seq, metadata = row
+    return ThreadInfo(
+        namespace=namespace_of(path),
+        thread_id=thread_id,
+        created_at=moment(created),
+        updated_at=moment(updated),
+        tip=tip,
+        count=count,
+        folded_through=folded,
+        extracted_through=extracted,
+        reflected_through=reflected,
+        parent=None if parent is None else ForkPoint(parent, parent_seq),
+        metadata=_decoded(_objects, metadata),
+    )

@@ -1,0 +1,457 @@
+"""`StoreMachine`: random use of a store, each step also done to the reference, and everything compared after each step.
+
+    class MyStoreMachine(StoreMachine):
+        def make_store(self) -> Store: ...
+
+    TestMyStoreMachine = MyStoreMachine.TestCase
+
+What is compared: every answer (or the type of the error), and after each step all that can be scanned and counted. What is not:
+search scores and candidates beyond a limit (each backend has its own BM25), ids of forget receipts, sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from bethink.errors import BethinkError
+from bethink.messages import Message, ToolCall
+from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, Summary
+from bethink.retrieval.terms import index_terms
+from bethink.storage.base import (
+    Append,
+    Cite,
+    Cursor,
+    Fold,
+    Forget,
+    Found,
+    Get,
+    Put,
+    Read,
+    RecordEntry,
+    Retire,
+    Scan,
+    Scope,
+    Search,
+    Store,
+    Transcript,
+    What,
+)
+from bethink.storage.reference import ReferenceStore
+from bethink.testing.doubles import START, HashEmbedder
+from bethink.threads import ForkPoint, ThreadInfo
+from bethink.values import Namespace
+
+__all__ = ["StoreMachine"]
+
+T = TypeVar("T")
+
+_NAMESPACES: tuple[Namespace, ...] = (("a",), ("a", "b"), ("ab",))
+_EVERYTHING = Scope((), subtree=True)
+_EMBEDDER = HashEmbedder()
+
+_namespaces = st.sampled_from(_NAMESPACES)
+_scopes = st.builds(Scope, _namespaces, st.booleans())
+_threads = st.sampled_from(("t1", "t2", "t3"))
+_texts = st.sampled_from(
+    ("bees make honey", "rain in Lisbon", "honey from Lisbon", "東京に雨", "bees bees rain", "", "100 % of a_b")
+)
+_record_ids = st.sampled_from(("r1", "r2", "r3", "r4"))
+_call_ids = st.sampled_from(("c1", "c2", "c3"))
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Random appends, forks, folds, puts, searches, forgets and reopenings of a store and of the reference."""
+
+    def make_store(self) -> Store:
+        """An empty store. Override it."""
+        raise NotImplementedError("a subclass of StoreMachine makes the store")
+
+    def reopen(self, store: Store) -> Store:
+        """Close the store and open its data again; the same object where there are no files."""
+        return store
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reference = ReferenceStore()
+        self.store = self.make_store()
+        self.count = 0
+        self.both(lambda store: store.bind_embedder(_EMBEDDER.fingerprint))
+
+    def teardown(self) -> None:
+        self.store.close()
+
+    def both(self, act: Callable[[Store], T], same: Callable[[T], object] = lambda answer: answer) -> None:
+        """Do it to both: what they answer, seen through `same`, must be equal, or both raise the same error."""
+        expected, actual = _outcome(act, self.reference), _outcome(act, self.store)
+        if isinstance(expected, BethinkError) or isinstance(actual, BethinkError):
+            assert isinstance(actual, type(expected)), (actual, expected)
+        else:
+            assert same(actual) == same(expected)
+
+    def now(self) -> datetime:
+        self.count += 1
+        return START + timedelta(minutes=self.count)
+
+    def fresh(self, sort: str) -> str:
+        self.count += 1
+        return f"{sort}{self.count}"
+
+    # -- threads ----------------------------------------------------------------------------------------------------------
+
+    def append(self, namespace: Namespace, thread_id: str, *messages: Message, **options: Any) -> None:
+        terms = tuple(index_terms(message.text) for message in messages)
+        request = Append(namespace=namespace, thread_id=thread_id, at=self.now(), messages=messages, terms=terms, **options)
+        self.both(lambda store: store.append(request))
+
+    def message(self, role: str, content: str | None, **fields: Any) -> Message:
+        return Message(id=self.fresh("m"), role=role, content=content, created_at=self.now(), **fields)  # type: ignore[arg-type]
+
+    @rule(namespace=_namespaces, thread_id=_threads, texts=st.lists(_texts, max_size=3), pinned=st.booleans())
+    def append_turns(self, namespace: Namespace, thread_id: str, texts: list[str], pinned: bool) -> None:
+        role = "system" if pinned else "user"
+        self.append(namespace, thread_id, *(self.message(role, text) for text in texts))
+
+    @rule(namespace=_namespaces, thread_id=_threads, call_ids=st.lists(_call_ids, min_size=1, max_size=2, unique=True))
+    def append_calls(self, namespace: Namespace, thread_id: str, call_ids: list[str]) -> None:
+        made = tuple(ToolCall(call_id, "search") for call_id in call_ids)
+        self.append(namespace, thread_id, self.message("assistant", None, tool_calls=made))
+
+    @rule(namespace=_namespaces, thread_id=_threads, call_id=_call_ids, text=_texts)
+    def append_result(self, namespace: Namespace, thread_id: str, call_id: str, text: str) -> None:
+        self.append(namespace, thread_id, self.message("tool", text, tool_call_id=call_id))
+
+    @rule(data=st.data(), text=st.none() | _texts, more=st.booleans())
+    def append_again(self, data: st.DataObject, text: str | None, more: bool) -> None:
+        """A retry, or with `text` another message under a known id; with `more` something new beside it."""
+        thread = self.draw_thread(data)
+        known = self.draw_message(data, thread)
+        if thread is None or known is None:
+            return
+        again = msgspec.structs.replace(known, seq=0, group=0, **({} if text is None else {"content": text}))
+        new = [self.message("user", "bees")] if more else []
+        self.append(thread.namespace, thread.thread_id, again, *new)
+
+    @rule(data=st.data(), expected=st.integers(-1, 1))
+    def append_expecting(self, data: st.DataObject, expected: int) -> None:
+        thread = self.draw_thread(data)
+        if thread is not None:
+            tip = max(0, thread.tip + expected)
+            self.append(thread.namespace, thread.thread_id, self.message("user", "rain"), expected_tip=tip)
+
+    @rule(data=st.data(), to=_threads)
+    def fork(self, data: st.DataObject, to: str) -> None:
+        thread = self.draw_thread(data)
+        if thread is not None:
+            seq = data.draw(st.integers(0, thread.tip + 1))
+            self.append(thread.namespace, to, fork_of=ForkPoint(thread.thread_id, seq))
+
+    @rule(data=st.data(), stale=st.integers(0, 9))
+    def fold(self, data: st.DataObject, stale: int) -> None:
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        messages = [message for message in self.messages(thread) if message.seq > thread.folded_through]
+        chosen = messages[: data.draw(st.integers(0, len(messages)))]
+        nodes = [self.node(chosen)] if chosen else []
+        self.fold_in(thread, nodes, max([thread.folded_through, *(m.seq for m in chosen)]), stale=stale == 0)
+
+    @rule(data=st.data())
+    def fold_higher(self, data: st.DataObject) -> None:
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        top = self.read(thread, nodes=True, limit=0).nodes
+        chosen = top[: data.draw(st.integers(0, len(top)))]
+        if len(chosen) >= 2:
+            lines = tuple(line for child in chosen for line in child.lines)[:2]
+            covers = tuple(sorted(span for child in chosen for span in child.covers))
+            up = Node(
+                id=self.fresh("n"),
+                level=chosen[0].level + 1,
+                covers=covers,
+                lines=lines,
+                author="extractive",
+                created_at=self.now(),
+                children=tuple(child.id for child in chosen),
+            )
+            self.fold_in(thread, [up], thread.folded_through)
+
+    def fold_in(self, thread: ThreadInfo, nodes: list[Node], through: int, *, stale: bool = False) -> None:
+        request = Fold(
+            namespace=thread.namespace,
+            thread_id=thread.thread_id,
+            nodes=tuple(nodes),
+            through=through,
+            expected_through=thread.folded_through + stale,
+        )
+        self.both(lambda store: store.fold(request))
+
+    def node(self, messages: list[Message]) -> Node:
+        """A node over these, with a line for each that has text and one that rests on the first two."""
+        lines = [Line(message.text, (message.id,), START) for message in messages if message.text]
+        lines += [Line("of two", (messages[0].id, messages[1].id), START)] if len(messages) > 1 else []
+        covers: list[tuple[int, int]] = []
+        for message in messages:
+            if covers and covers[-1][1] == message.seq - 1:
+                covers[-1] = (covers[-1][0], message.seq)
+            else:
+                covers.append((message.seq, message.seq))
+        return Node(
+            id=self.fresh("n"), level=1, covers=tuple(covers), lines=tuple(lines), author="extractive", created_at=self.now()
+        )
+
+    # -- records ----------------------------------------------------------------------------------------------------------
+
+    def put(self, namespace: Namespace, *records: AnyRecord, **options: Any) -> None:
+        entries = tuple(RecordEntry(record, index_terms(record.text)) for record in records)
+        request = Put(namespace=namespace, records=entries, **options)
+        self.both(lambda store: store.put(request))
+
+    @rule(namespace=_namespaces, record_id=_record_ids, text=_texts)
+    def put_note(self, namespace: Namespace, record_id: str, text: str) -> None:
+        self.put(namespace, Note(id=record_id, text=text, trust="user", recorded_at=self.now()))
+
+    @rule(data=st.data(), record_id=_record_ids, slot=st.sampled_from(("home", "diet")), amount=st.integers(1, 3))
+    def put_insight(self, data: st.DataObject, record_id: str, slot: str, amount: int) -> None:
+        thread = self.draw_thread(data)
+        sources: list[Source] = []
+        for _ in range(amount):
+            message = self.draw_message(data, thread)
+            if thread is not None and message is not None:
+                sources.append(Source(message.id, thread.thread_id, data.draw(_texts)))
+        namespace = data.draw(_namespaces) if thread is None else thread.namespace
+        text = sources[0].text if sources else "given"
+        unique = {(source.thread_id, source.message_id): source for source in sources}
+        insight = Insight(
+            id=record_id,
+            text=text,
+            trust="user",
+            recorded_at=self.now(),
+            topic="identity",
+            subject="user",
+            slot=slot,
+            value=text,
+            sources=tuple(unique.values()),
+        )
+        self.put(namespace, insight)
+
+    @rule(data=st.data())
+    def put_summary(self, data: st.DataObject) -> None:
+        """The session summary with the move of its cursor, as `end()` stores it."""
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        messages = [message for message in self.messages(thread) if message.text]
+        lines = tuple(Line(message.text, (message.id,), START) for message in messages[-3:])
+        summary = Summary(
+            id=self.fresh("s"),
+            text="\n".join(line.text for line in lines),
+            trust="user",
+            recorded_at=self.now(),
+            thread_id=thread.thread_id,
+            lines=lines,
+            through=thread.tip,
+            sources=tuple(Source(message.id, thread.thread_id, "") for message in messages[-3:]),
+        )
+        expected = data.draw(st.sampled_from((thread.reflected_through, thread.reflected_through, 1)))
+        self.put(thread.namespace, summary, cursor=Cursor(thread.thread_id, "reflected", expected, thread.tip))
+
+    @rule(namespace=_namespaces, record_id=_record_ids, by=st.none() | _record_ids, closed=st.booleans())
+    def retire(self, namespace: Namespace, record_id: str, by: str | None, closed: bool) -> None:
+        if by != record_id:
+            valid_to = START if closed else None
+            self.put(namespace, retire=(Retire(record_id, self.now(), "newer", superseded_by=by, valid_to=valid_to),))
+
+    @rule(namespace=_namespaces, cited=st.lists(_record_ids, min_size=1, max_size=3))
+    def cite(self, namespace: Namespace, cited: list[str]) -> None:
+        self.put(namespace, cite=tuple(Cite(record_id, self.now()) for record_id in cited))
+
+    @rule(data=st.data(), record_id=_record_ids)
+    def put_receipt(self, data: st.DataObject, record_id: str) -> None:
+        """A receipt of a thread's newest messages, one recalled message, its first node and a record."""
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        transcript = self.read(thread, limit=2, nodes=True)
+        lines = [ReceiptLine("profile", "record", record_id, "current")] if self.has_record(thread.namespace, record_id) else []
+        lines += [ReceiptLine("summary", "node", node.id, "folded") for node in transcript.nodes[:1]]
+        recalled = self.draw_message(data, self.draw_thread(data, thread.namespace))
+        lines += [ReceiptLine("recalled", "message", recalled.id, "match")] if recalled else []
+        receipt = Receipt(
+            id=self.fresh("c"),
+            thread_id=thread.thread_id,
+            created_at=self.now(),
+            budget=100,
+            tokens=10,
+            counter="builtin",
+            ranker="1",
+            renderer=1,
+            digest="",
+            lines=tuple(lines),
+            recent=tuple((message.seq, message.seq) for message in transcript.messages),
+        )
+        self.put(thread.namespace, receipt=receipt)
+
+    @rule(namespace=_namespaces, amount=st.integers(1, 8))
+    def embed(self, namespace: Namespace, amount: int) -> None:
+        """Vectors for some of the waiting units. Their numbers are each store's own; their texts are the same."""
+
+        def embed(store: Store) -> list[str]:
+            waiting = _scan(store, "pending", Scope(namespace))
+            texts = sorted({unit.text for unit in waiting})[:amount]
+            vectors = tuple((unit.unit, _EMBEDDER.stored(unit.text)) for unit in waiting if unit.text in texts)
+            store.put(Put(namespace=namespace, vectors=vectors))
+            return texts
+
+        self.both(embed)
+
+    # -- search, forget, reopen -------------------------------------------------------------------------------------------
+
+    @rule(
+        scope=_scopes,
+        query=_texts,
+        near=st.none() | _texts,
+        kinds=st.sets(st.sampled_from(("message", "note", "insight", "summary"))),
+        current=st.booleans(),
+    )
+    def search(self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool) -> None:
+        request = Search(
+            scope=scope,
+            terms=tuple(dict.fromkeys(index_terms(query).split())),
+            vector=None if near is None else _EMBEDDER.stored(near),
+            kinds=tuple(sorted(kinds)),
+            limit=1000,
+            current=current,
+        )
+        self.both(lambda store: store.search(request), _comparable)
+
+    @rule(data=st.data(), scope=_scopes)
+    def forget_message(self, data: st.DataObject, scope: Scope) -> None:
+        message = self.draw_message(data, self.draw_thread(data))
+        if message is not None:
+            self.forget(scope, message_id=message.id)
+
+    @rule(scope=_scopes, record_id=_record_ids)
+    def forget_record(self, scope: Scope, record_id: str) -> None:
+        self.forget(scope, record_id=record_id)
+
+    @rule(scope=_scopes, thread_id=_threads)
+    def forget_thread(self, scope: Scope, thread_id: str) -> None:
+        self.forget(scope, thread_id=thread_id)
+
+    @rule(scope=_scopes, surely=st.integers(0, 4))
+    def forget_scope(self, scope: Scope, surely: int) -> None:
+        # Not too often, or no run would ever hold much.
+        if surely == 0:
+            self.forget(scope)
+
+    def forget(self, scope: Scope, **named: str) -> None:
+        request = Forget(scope=scope, at=self.now(), **named)
+        self.both(lambda store: store.forget(request), lambda receipt: msgspec.structs.replace(receipt, id="", erased=True))
+
+    @rule()
+    def reopen_store(self) -> None:
+        self.store = self.reopen(self.store)
+
+    # -- what must hold after every step ----------------------------------------------------------------------------------
+
+    @invariant()
+    def the_same_is_stored(self) -> None:
+        self.both(_contents)
+
+    @invariant()
+    def the_same_is_counted(self) -> None:
+        self.both(lambda store: [_counts(store, Scope(namespace, subtree=True)) for namespace in _NAMESPACES])
+
+    @invariant()
+    def the_store_is_sound(self) -> None:
+        assert self.reference.check() == []
+        assert self.store.check() == []
+
+    # -- what there is to choose from, in the reference -------------------------------------------------------------------
+
+    def threads(self, namespace: Namespace | None = None) -> list[ThreadInfo]:
+        scope = _EVERYTHING if namespace is None else Scope(namespace)
+        return _scan(self.reference, "threads", scope)
+
+    def draw_thread(self, data: st.DataObject, namespace: Namespace | None = None) -> ThreadInfo | None:
+        threads = self.threads(namespace)
+        return data.draw(st.sampled_from(threads)) if threads else None
+
+    def draw_message(self, data: st.DataObject, thread: ThreadInfo | None) -> Message | None:
+        messages = () if thread is None else self.messages(thread)
+        return data.draw(st.sampled_from(messages)) if messages else None
+
+    def messages(self, thread: ThreadInfo) -> tuple[Message, ...]:
+        return self.read(thread).messages
+
+    def read(self, thread: ThreadInfo, **options: Any) -> Transcript:
+        return _read(self.reference, thread, **options)
+
+    def has_record(self, namespace: Namespace, record_id: str) -> bool:
+        return bool(self.reference.get(Get(scope=Scope(namespace), records=(record_id,))).records)
+
+
+def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
+    try:
+        return act(store)
+    except BethinkError as error:
+        return error
+
+
+def _contents(store: Store) -> dict[str, object]:
+    """All that can be read; waiting units by their texts, since their numbers are each store's own."""
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts")
+    contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
+    contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
+    contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
+    return contents
+
+
+def _scan(store: Store, what: What, scope: Scope) -> list[Any]:
+    """Every item, in pages of three so that paging is used too."""
+    request = Scan(what=what, scope=scope, limit=3)
+    items: list[Any] = []
+    while True:
+        page = store.scan(request)
+        items += page.items
+        if page.next is None:
+            return items
+        request = msgspec.structs.replace(request, after=page.next)
+
+
+def _read(store: Store, thread: ThreadInfo, **options: Any) -> Transcript:
+    return store.read(Read(namespace=thread.namespace, thread_id=thread.thread_id, **options))
+
+
+def _counts(store: Store, scope: Scope) -> dict[str, object]:
+    stats = store.stats(scope)
+    names = ("threads", "messages", "nodes", "retired", "receipts", "units", "pending", "embedder")
+    records = {kind: count for kind, count in stats.records.items() if count}
+    return {**{name: getattr(stats, name) for name in names}, "records": records}
+
+
+def _comparable(found: Found) -> object:
+    """What two backends must agree on: all but the order, and the last digits of a cosine."""
+    candidates = sorted(
+        (
+            candidate.namespace,
+            candidate.kind,
+            candidate.thread_id or "",
+            candidate.id,
+            candidate.text,
+            candidate.speaker,
+            candidate.trust,
+            sorted(candidate.counts.items()),
+            candidate.length,
+            None if candidate.cosine is None else round(candidate.cosine, 3) + 0.0,
+        )
+        for candidate in found.candidates
+    )
+    return candidates, found.units, round(found.mean_length, 6), found.frequency, found.pending

@@ -1,0 +1,45 @@
+"""`StoreContract`: every sentence of `bethink.storage.base` as a test. Every backend and every wrapper of one runs all of it.
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def store(self, tmp_path: Path) -> Iterator[Store]:
+            with closing(MyStore(tmp_path / "memory.db")) as store:
+                yield store
+
+        def reopen(self, store: Store) -> Store:      # only where data outlives the handle
+            return MyStore(store.path)
+
+After each test `check()` must be empty.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+_PARTS = ("", "_threads", "_records", "_search", "_forget")
+# Before they are imported: so that a failing assert in them shows its values.
+pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
+
+from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
+from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
+from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
+from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
+
+__all__ = ["StoreContract"]
+
+
+class StoreContract(
+    AppendContract,
+    ForkContract,
+    ReadContract,
+    FoldContract,
+    RecordContract,
+    ScanContract,
+    SearchContract,
+    NamespaceContract,
+    ForgetMessageContract,
+    ForgetRecordContract,
+    ForgetManyContract,
+    WholeStoreContract,
+):
+    """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""

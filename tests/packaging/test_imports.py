@@ -1,0 +1,126 @@
+"""What importing costs, what it pulls in, and which way imports point."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+PACKAGE = SOURCE / "bethink"
+
+HEAVY = ("anyio", "apsw", "numpy", "onnxruntime", "rich", "snowballstemmer", "tokenizers", "typer")
+
+# Lowest first. A module may import what stands on a lower line, and its own package; nothing else. A name stands for the
+# module and all below it, unless a longer name says otherwise: "storage.base" is lower than the rest of "storage".
+LAYERS = (
+    ("errors",),
+    ("ids", "settings", "values"),
+    ("messages",),
+    ("models", "records", "retrieval.terms", "threads"),
+    ("formats", "storage.base"),
+    ("compaction",),
+    ("importing", "insights"),
+    ("retrieval", "storage"),
+    ("context",),
+    ("engine",),
+    ("steps",),
+    ("memory",),
+    ("async_memory",),
+    ("bench", "demo", "testing"),
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    """Every module that a file names in an import, wherever in the file it stands."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} has a relative import; write the full name"
+            module = node.module or ""
+            # `from package import module` names the module, `from module import name` does not.
+            yield from (f"{module}.{alias.name}" if f"{module}.{alias.name}" in MODULES else module for alias in node.names)
+
+
+def unit_of(module: str) -> str:
+    """The longest name of LAYERS that covers a module; KeyError for a module that has no place there."""
+    name = module.removeprefix("bethink.")
+    while name not in LEVEL:
+        shorter = name.rpartition(".")[0]
+        if not shorter:
+            raise KeyError(f"{module} has no place in LAYERS")
+        name = shorter
+    return name
+
+
+@pytest.mark.parametrize("statement", ["import bethink", "from bethink import Memory"])
+def test_importing_takes_less_than_150_ms(statement: str) -> None:
+    code = f"from time import perf_counter as now; start = now(); {statement}; print(now() - start)"
+    assert min(float(run(code)) for _ in range(5)) < 0.150
+
+
+def test_importing_every_public_name_loads_nothing_heavy() -> None:
+    loaded = run("import sys; from bethink import *; print(*sys.modules)").split()
+    assert "bethink.memory" in loaded
+    assert sorted(set(HEAVY) & set(loaded)) == []
+
+
+def test_every_module_imports_alone() -> None:
+    # One process, the package forgotten before each import: what a module needs, it must ask for itself.
+    names = [name for name in MODULES if not name.endswith("__main__")]
+    print_failures = f"""
+import importlib, sys, traceback
+for name in {names!r}:
+    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == "bethink"]:
+        del sys.modules[loaded]
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(name, "->", *traceback.format_exception_only(error))
+"""
+    assert run(print_failures) == ""
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "bethink"])
+def test_imports_point_one_way(name: str) -> None:
+    unit = unit_of(name)
+    upwards = [
+        module
+        for module in imported_by(MODULES[name])
+        if module.startswith("bethink.") and unit_of(module) != unit and LEVEL[unit_of(module)] >= LEVEL[unit]
+    ]
+    assert upwards == []
+
+
+def test_the_root_is_imported_by_nothing_below_it_but_the_command_line() -> None:
+    importers = [name for name, path in MODULES.items() if "bethink" in imported_by(path)]
+    assert [name for name in importers if name != "bethink" and LEVEL[unit_of(name)] < LEVEL["bench"]] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_nothing_unpickles(name: str) -> None:
+    # A database may come from somebody else: reading it must never run code.
+    roots = {module.partition(".")[0] for module in imported_by(MODULES[name])}
+    assert roots & {"cloudpickle", "dill", "jsonpickle", "marshal", "pickle", "shelve"} == set()

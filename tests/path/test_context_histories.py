@@ -1,0 +1,80 @@
+"""What holds for any history: the promises about a context, on random threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bethink import BudgetError, Memory, Message, Settings
+from bethink.context import Context
+from bethink.models.tokens import BuiltinCounter, message_tokens
+from bethink.testing.doubles import FrozenClock
+from bethink.testing.strategies import histories
+
+RANDOM_HISTORIES = int(os.environ.get("RANDOM_HISTORIES", "10000"))
+
+
+def newest_user_message(messages: Sequence[Message]) -> Message | None:
+    return next((message for message in reversed(messages) if message.role == "user"), None)
+
+
+def assert_calls_are_paired(chat: list[dict[str, object]]) -> None:
+    """Every call is followed at once by its results, and every result follows its call: what providers accept."""
+    awaited: set[object] = set()
+    for message in chat:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] in awaited, "a result without its call"
+            awaited.discard(message["tool_call_id"])
+            continue
+        assert not awaited, "a call without its result"
+        calls = message.get("tool_calls") or []
+        assert isinstance(calls, list)
+        awaited = {call["id"] for call in calls}
+    assert not awaited, "a call without its result"
+
+
+def context_or_none(memory: Memory, history: Sequence[Message], budget: int) -> Context | None:
+    """The context, or None where the documented error says rightly that what must be there does not fit."""
+    counter = BuiltinCounter()
+    try:
+        return memory.thread("t").context(budget=budget)
+    except BudgetError as error:
+        newest = newest_user_message(history)
+        must = [message for message in history if message.pinned] + ([newest] if newest else [])
+        assert sum(message_tokens(message, counter) for message in must) > budget
+        assert error.needed > budget
+        return None
+
+
+@settings(max_examples=RANDOM_HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(history=histories(), budget=st.integers(40, 900), pieces=st.integers(1, 3))
+def test_any_history_gives_a_context_that_keeps_every_promise(history: list[Message], budget: int, pieces: int) -> None:
+    bytes_of_runs = []
+    for _ in range(2):
+        memory = Memory(clock=FrozenClock(), embedder=None, settings=Settings(segment_messages=6, node_fan_in=2))
+        thread = memory.thread("t")
+        run: list[bytes] = []
+        size = max(1, -(-len(history) // pieces))
+        for start in range(0, len(history), size):
+            seen = history[: start + size]
+            thread.append(history[start : start + size])
+            context = context_or_none(memory, seen, budget)
+            if context is None:
+                run.append(b"too small")
+                continue
+            counter = BuiltinCounter()
+            assert sum(message_tokens(message, counter) for message in context.messages) == context.tokens <= budget
+            assert_calls_are_paired(context.to_openai())
+            newest = newest_user_message(seen)
+            if newest is not None:
+                assert any(message.id == newest.id and message.content == newest.content for message in context.messages)
+            assert all(any(line.id == message.id for line in context.lines) for message in context.messages if message.id)
+            assert memory.replay(context.receipt_id).to_bytes() == context.to_bytes()
+            run.append(context.to_bytes())
+        assert [message.id for message in thread.messages()] == [message.id for message in history]
+        assert memory.check() == []
+        bytes_of_runs.append(run)
+    assert bytes_of_runs[0] == bytes_of_runs[1]
