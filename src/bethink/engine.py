@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
+from bethink.compaction.extractive import choose
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.records import AnyRecord, Insight, Receipt, RecordKind
+from bethink.models.cached import CachedCounter
+from bethink.records import AnyRecord, Insight, Line, Receipt, RecordKind
 from bethink.retrieval.rank import Ranker
 from bethink.retrieval.terms import index_terms
 from bethink.settings import Settings
-from bethink.storage.base import Pending, Put, RecordEntry, Scan, Scope, Store, StoredMessage, StoredRecord
+from bethink.storage.base import (
+    Forget,
+    ForgetReceipt,
+    Pending,
+    Put,
+    RecordEntry,
+    Scan,
+    Scope,
+    Store,
+    StoredMessage,
+    StoredRecord,
+)
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
 __all__ = ["Engine", "entries"]
 
+_CHOICES = 256
+
 
 class Engine:
-    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads."""
+    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads.
+
+    `chosen_lines(lines, limit)` is `compaction.extractive.choose`, remembered: the folded past changes seldom, and every
+    context of a thread asks for the same choice of it.
+    """
 
     def __init__(
         self,
@@ -33,11 +53,22 @@ class Engine:
     ) -> None:
         self.store = store
         self.clock = clock
-        self.counter = counter
+        self.counter = CachedCounter(counter)
+        self.chosen_lines = lru_cache(maxsize=_CHOICES)(self._choose)
         self.embedder = embedder
         self.settings = settings
         self.ranker = ranker
         self._bound = False
+
+    def _choose(self, lines: tuple[Line, ...], limit: int) -> tuple[Line, ...]:
+        return choose(lines, limit=limit, count=self.counter.count)
+
+    def forget(self, request: Forget) -> ForgetReceipt:
+        """Forget in the database, and in what this process keeps at hand."""
+        receipt = self.store.forget(request)
+        self.counter.forget()
+        self.chosen_lines.cache_clear()
+        return receipt
 
     def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
         """The embedder, once the database has agreed that its vectors are this one's; None where there is none.

@@ -328,7 +328,7 @@ class Memory:
                     "namespace", "not this memory's namespace or one below it", "open the memory of that namespace"
                 )
             scope = Scope(wanted, subtree=True)
-        return self._engine.store.forget(
+        return self._engine.forget(
             Forget(
                 scope=scope,
                 at=self._engine.clock.now(),

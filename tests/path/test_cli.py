@@ -132,7 +132,7 @@ def test_version() -> None:
         (["recall", "Where does she live?", "-k", "2"], {"hits", "pending", "empty_reason", "legs"}),
         (["profile", "--history"], {"subject", "entries", "history"}),
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
-        (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification"}),
+        (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
         (["check"], {"sound", "problems"}),
         (["stats"], {"db", "namespace", "recall", "stats"}),
@@ -304,8 +304,16 @@ def test_a_forgotten_record_leaves_its_message(shell: Shell) -> None:
     [entry] = [each for each in shell.json("profile")["entries"] if "peanut" in each["insight"]["text"]]
     found = shell.json("forget", "--record", entry["insight"]["id"], "--yes")
     assert entry["insight"]["id"] in found["receipt"]["record_ids"]
+    assert (found["verification"], found["still_said_elsewhere"]) == (None, 1)
     assert len(shell.json("show", "trip")["messages"]) == 5
     assert not any("peanut" in each["insight"]["text"] for each in shell.json("profile")["entries"])
+
+
+def test_words_that_another_user_says_too_are_no_failure_of_a_forget(shell: Shell) -> None:
+    message = shell.json("add", "trip", "user", "Thanks, good night!")["message"]
+    CliRunner().invoke(app, ["add", "t", "user", "Thanks, good night!", "--db", str(shell.db), "--namespace", "other"])
+    found = shell.json("forget", "--message", message["id"], "--yes")
+    assert (found["verification"], found["still_said_elsewhere"]) == (None, 1)
 
 
 def test_a_whole_namespace_must_be_asked_for_by_name(shell: Shell) -> None:

@@ -215,7 +215,10 @@ class TestLongTerm:
     def test_an_assistant_says_nothing_about_the_user(self, memory: Memory) -> None:
         user = memory.user("mara")
         user.thread("t").append(
-            [{"role": "user", "content": "Any holiday ideas?"}, {"role": "assistant", "content": "I love skiing. I live in Oslo."}]
+            [
+                {"role": "user", "content": "Any holiday ideas?"},
+                {"role": "assistant", "content": "I love skiing. I live in Oslo."},
+            ]
         )
         assert len(user.profile()) == 0
 

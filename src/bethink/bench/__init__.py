@@ -7,6 +7,6 @@
     measure.py  what they share: samples, interleaving, tables
     talk.py     made-up conversation of any length, the same each time
 
-Figures are compared within one run only: disks and neighbours differ by the minute. So contestants take turns, call by call, and a
-goal is a ratio. Each benchmark has `main(argv) -> int` and prints a table, or JSON with `--json`.
+Figures are compared within one run only: disks and neighbours differ by the minute. So contestants take turns, call by call,
+and a goal is a ratio. Each benchmark has `main(argv) -> int` and prints a table, or JSON with `--json`.
 """

@@ -80,8 +80,8 @@ async def take_turns(
 ) -> dict[str, Series]:
     """Call each contestant `calls` times in each repeat, in turns, a different one first in every round.
 
-    A contestant is given the number of the call. One that returns an awaitable is awaited; both ways the time is from the call to
-    its end.
+    A contestant is given the number of the call. One that returns an awaitable is awaited; both ways the time is from the call
+    to its end.
     """
     names = list(contestants)
     times: dict[str, list[list[float]]] = {name: [] for name in names}

@@ -36,7 +36,7 @@ UNANSWERED_QUESTION = "What is the password of the guest wifi?"
 NEW_SESSION = "mara-new-session"
 NEW_MESSAGE = "I'm booking a dinner with my team for Saturday. What should I keep in mind?"
 FORGOTTEN = ("mara-2026-06-22", 16)
-_SHOWN_ENTRIES = 6
+_SHOWN_ENTRIES = 5
 _SHOWN_CHARACTERS = 74
 
 
@@ -113,7 +113,10 @@ def _end(stage: _Stage) -> dict[str, Any]:
 def _profile(stage: _Stage) -> dict[str, Any]:
     profile = stage.mara.profile()
     quotes = Quotes(stage.mara)
-    stage.page.say(f"{len(profile)} things are known about Mara, each with the words it rests on. The first {_SHOWN_ENTRIES}:")
+    stage.page.say(
+        f"{len(profile)} things, each with its retention score (it fades when unused) and the words it rests on. "
+        f"The first {_SHOWN_ENTRIES}:"
+    )
     for entry in profile.entries[:_SHOWN_ENTRIES]:
         show_entry(stage.page, entry, quotes.of(entry.insight))
     return {
@@ -160,7 +163,7 @@ def _context(stage: _Stage) -> dict[str, Any]:
 
 
 def _recall(stage: _Stage) -> dict[str, Any]:
-    found = stage.mara.recall(SHARED_QUESTION, 3)
+    found = stage.mara.recall(SHARED_QUESTION, 2)
     stage.page.say(f"Mara asks: “{SHARED_QUESTION}” Each score is the sum of its parts:")
     recall_command.show_hits(stage.page, found, limit=_SHOWN_CHARACTERS)
     return {"query": SHARED_QUESTION, **recall_command.facts_of(found)}
@@ -174,7 +177,7 @@ def _nothing(stage: _Stage) -> dict[str, Any]:
 
 
 def _isolation(stage: _Stage) -> dict[str, Any]:
-    found = stage.tobias.recall(SHARED_QUESTION, 3)
+    found = stage.tobias.recall(SHARED_QUESTION, 2)
     stage.page.say(f"Tobias asks the same: “{SHARED_QUESTION}” He gets his own memories and never Mara's:")
     recall_command.show_hits(stage.page, found, limit=_SHOWN_CHARACTERS)
     return {"query": SHARED_QUESTION, **recall_command.facts_of(found)}
@@ -188,7 +191,9 @@ def _forget(stage: _Stage) -> dict[str, Any]:
     known_before = [insight.text for insight in mara.profile()]
     before = mara.verify(*marked.texts)
     receipt = mara.forget(message=message.id)
-    after = mara.verify(*marked.texts)
+    proof = doomed.prove(mara, stage.store, marked.texts)
+    assert proof.verification is not None, "nobody else says these words"
+    after = proof.verification
     known_after = [insight.text for insight in mara.profile()]
     gone = [text for text in known_before if text not in known_after]
     page.say(f"Mara wants {marked.what} forgotten, of {when(message.created_at)}:")

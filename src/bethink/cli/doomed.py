@@ -1,4 +1,8 @@
-"""What a forget is about to take: one line that says so, and its words, to be looked for in the files afterwards."""
+"""What a forget is about to take, and the proof that it is gone.
+
+Before: one line that names it, and its words. After: the words are looked for in every byte of the files, but for those that
+something kept still says. (The words of a forgotten insight are still in the message it was drawn from.)
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import msgspec
 
 from bethink.errors import NotFound
 from bethink.records import Summary
-from bethink.storage.base import Get, Read, Scope
+from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, Verification
 
 if TYPE_CHECKING:
     from bethink.memory import Memory
@@ -17,7 +21,9 @@ if TYPE_CHECKING:
     from bethink.records import AnyRecord
     from bethink.storage.base import Store
 
-__all__ = ["Doomed", "message", "namespace", "record", "thread"]
+__all__ = ["Doomed", "Proof", "message", "namespace", "prove", "record", "thread"]
+
+_EVERYTHING = Scope((), subtree=True)
 
 
 class Doomed(msgspec.Struct, frozen=True):
@@ -25,6 +31,17 @@ class Doomed(msgspec.Struct, frozen=True):
 
     what: str
     texts: tuple[str, ...]
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """What the files showed (None where there was nothing to look for), and how many texts something kept still says."""
+
+    verification: Verification | None
+    still_said: int
+
+    @property
+    def failed(self) -> bool:
+        return self.verification is not None and not self.verification.clean
 
 
 def message(memory: Memory, store: Store, message_id: str) -> Doomed:
@@ -77,6 +94,41 @@ def namespace(memory: Memory, store: Store) -> Doomed:
     texts += [known.text for known in memory.records(current=False, below=True)]
     what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes and insights"
     return Doomed(what, _distinct(texts))
+
+
+def prove(memory: Memory, store: Store, texts: Sequence[str]) -> Proof:
+    """Look for the texts in the files.
+
+    Cost: reads the files once. Only where something is found, all messages and records too, to tell a remnant from what
+    somebody else said; then the files again.
+    """
+    found = memory.verify(*texts) if texts else None
+    if found is None or found.clean:
+        return Proof(found, 0)
+    gone = _unsaid(store, texts)
+    return Proof(memory.verify(*gone) if gone else None, len(texts) - len(gone))
+
+
+def _unsaid(store: Store, texts: Sequence[str]) -> list[str]:
+    """Those of the texts that nothing stored says, alone or within a longer text."""
+    left = list(texts)
+    for scan in (Scan(what="messages", scope=_EVERYTHING), Scan(what="records", scope=_EVERYTHING)):
+        page = store.scan(scan)
+        while left:
+            said = [words for item in page.items for words in _said_by(item)]
+            left = [text for text in left if not any(text in words for words in said)]
+            if page.next is None:
+                break
+            page = store.scan(msgspec.structs.replace(scan, after=page.next))
+    return left
+
+
+def _said_by(item: object) -> Iterator[str]:
+    if isinstance(item, StoredMessage):
+        yield from _words([item.message])
+    elif isinstance(item, StoredRecord):
+        yield item.record.text
+        yield from (source.text for source in item.record.sources)
 
 
 def _words(messages: Iterable[Message]) -> Iterator[str]:

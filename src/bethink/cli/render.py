@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Page", "counted", "one_line", "size", "when"]
+__all__ = ["Page", "around", "counted", "one_line", "size", "when"]
 
 # C0 and C1 controls and the marks that reorder text: an escape sequence in a message must not reach the terminal.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
@@ -80,6 +80,18 @@ def one_line(text: str, limit: int | None = None) -> str:
     """A text on one line, without control characters, cut at `limit` characters."""
     line = " ".join(_clean(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def around(text: str, words: str, limit: int) -> str:
+    """A part of `limit` characters of a text, on one line, about the place where it says the longest of `words` that it says."""
+    line = one_line(text)
+    if len(line) <= limit:
+        return line
+    folded = line.casefold()
+    places = (folded.find(word) for word in sorted(words.casefold().split(), key=len, reverse=True))
+    place = next((at for at in places if at >= 0), 0)
+    start = max(0, min(place - limit // 2, len(line) - limit + 1))
+    return one_line(f"…{line[start + 1 :]}" if start else line, limit)
 
 
 def _clean(text: str) -> str:

@@ -1,7 +1,7 @@
 """The summariser that needs no model: the sentences of a span that say most, word for word.
 
     messages ─▶ sentences ─▶ statements ─▶ without repetition ─▶ greedy choice within the limit ─▶ lines, in their order
-                             weight, facts   newest wins           by gain per token
+                             weight, facts   newest wins           by gain per byte
 
 A statement's weight is its closeness to the centroid of the span (TF-IDF, cosine; Radev, Jing, Styś and Tam, "Centroid-based
 summarization of multiple documents", Information Processing and Management 40, 2004), more for a decision or a commitment,
@@ -44,8 +44,11 @@ _ROLE = {"user": 1.0, "assistant": 0.8, "tool": 0.5}
 _FACT, _COMMITMENT = 0.5, 0.5
 _QUESTION, _COURTESY, _FRAGMENT, _LONG = 0.5, 0.3, 0.5, 0.8
 _FRAGMENT_TERMS, _LONG_TERMS = 3, 30
-# Tokens that a line costs beside its own when gains are compared: its speaker and date, and the reader's attention.
-_LINE_COST = 8
+# Gains are compared per byte of UTF-8, which goes with tokens in every script and costs nothing to know; only what is about to
+# be chosen is counted. So many bytes more a line costs for its speaker and date, and the reader's attention.
+_LINE_BYTES = 32
+# After so many in a row that no longer fit, the summary is full.
+_MISSES = 24
 # A line is not cut below this many characters.
 _SHORTEST = 16
 
@@ -121,11 +124,11 @@ def _sentences_of(message: Message) -> Iterator[str]:
 
 
 def _choose(given: Sequence[Statement], limit: int, count: Callable[[str], int]) -> tuple[Line, ...]:
-    """The statements of best gain per token that fit `limit` together, in order."""
+    """The statements of best gain per byte that fit `limit` together, in order."""
     candidates = without_repetition(given)
     factors = [_ROLE[candidate.role] * _shape(candidate) for candidate in candidates]
     shares = _shares(candidates)
-    costs = [count(candidate.line.text) + 1 for candidate in candidates]
+    sizes = [len(candidate.line.text.encode()) + _LINE_BYTES for candidate in candidates]
     said: set[str] = set()
     known: set[str] = set()
 
@@ -134,25 +137,28 @@ def _choose(given: Sequence[Statement], limit: int, count: Callable[[str], int])
         closeness = sum([share for term, share in shares[index].items() if term not in said])
         news = len([fact for fact in candidate.facts.all if fact not in known])
         gain = closeness + _FACT * news + _COMMITMENT * (candidate.commitment and not candidate.question)
-        return factors[index] * gain / (costs[index] + _LINE_COST)
+        return factors[index] * gain / sizes[index]
 
     ranking = [(-ratio(index), index) for index in range(len(candidates))]
     heapq.heapify(ranking)
     best = ranking[0][1] if ranking else None
     chosen: list[int] = []
-    left = limit
-    while ranking:
+    left, misses = limit, 0
+    while ranking and misses < _MISSES:
         _, index = heapq.heappop(ranking)
-        if costs[index] > left:
-            continue
         current = (-ratio(index), index)
         if ranking and current > ranking[0]:
             heapq.heappush(ranking, current)
             continue
+        cost = count(candidates[index].line.text) + 1
+        if cost > left:
+            misses += 1
+            continue
+        misses = 0
+        left -= cost
         chosen.append(index)
         said.update(candidates[index].terms)
         known.update(candidates[index].facts.all)
-        left -= costs[index]
     if not chosen and best is not None:
         return _cut_to_fit(candidates[best].line, limit, count)
     return tuple(candidates[index].line for index in sorted(chosen))

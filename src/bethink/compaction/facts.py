@@ -101,7 +101,7 @@ def _facts(sentence: str, words: list[tuple[str, str, bool]], names: Container[s
     if _HAS_NUMBER.search(sentence):
         numbers = dict.fromkeys(match.group().replace(",", "") for match in _NUMBER.finditer(lowered))
         dates.update((_day_key(*match.groups()), None) for match in _DAY.finditer(lowered))
-    if any(hint in lowered for hint in _DATE_HINTS):
+    if any(map(lowered.__contains__, _DATE_HINTS)):
         dates.update((_date_key(match.group()), None) for match in _DATE.finditer(lowered))
     identifiers: Iterable[str] = ()
     if _MAY_BE_IDENTIFIER.search(sentence):

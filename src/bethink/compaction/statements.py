@@ -127,7 +127,7 @@ def _is_empty(text: str, courtesy: bool, terms: tuple[str, ...], found: Facts) -
 
 def _commits(text: str, words: list[str]) -> bool:
     lowered = text.lower().replace("’", "'")
-    return not _COMMITTING.isdisjoint(words) or any(phrase in lowered for phrase in _COMMITTING_PHRASES)
+    return not _COMMITTING.isdisjoint(words) or any(map(lowered.__contains__, _COMMITTING_PHRASES))
 
 
 def without_repetition(given: Sequence[Statement]) -> list[Statement]:

@@ -218,7 +218,7 @@ CUT_PLACE = pattern(
 NO_THING = pattern(
     r"^(?:it|this|that|these|those|them|they|you|your|yours|how|what|when|where|why|who|him|her|his|he|she|their|its|my|our|us|me|being|seeing|hearing"
     r"|knowing|having|getting|one|ones|some|such|all|both|to (?:hear|see|know|say|think|ask|help|be|have|get|know|do|make|share|hang|take|give|try|go|come|keep|use|learn more|talk|chat|start|look|let|imagine|believe|feel|show|find)"
-    r"|everything|nothing|something|anything|everyone|anyone|someone|about|for|so|too|very|a lot|more|most|less|if|whether|making sure|making the most|thinking|sharing|watching you|talking to|talking with|meeting|helping you"
+    r"|everything|nothing|something|anything|everyone|anyone|someone|about|for|so|too|very|a lot|more|most|less|if|whether|any of|making sure|making the most|thinking|sharing|watching you|talking to|talking with|meeting|helping you"
     r"|I|we|not|no|and|or|of|like|seeing|each other|myself|here|there|doing|an? (?:good|great|nice|bit|lot|little|few|couple|way|lot of)\b|hanging|looking|trying)\b"
 )
 NO_END = pattern(r"\b(?:it|this|that|these|those|them|him|her|you|there|here|one|ones|me|us|such|what|how|why|who|where)$")
@@ -228,7 +228,7 @@ GENERIC_THE = pattern(
     r"^the (?:beach|outdoors|ocean|sea|mountains|rain|snow|cold|heat|summer|winter|gym|sun|countryside|city|theat(?:er|re)|opera|ballet|piano|guitar|violin|arts|cinema|forest|window seat|aisle seat|night train|dark|taste of .+|smell of .+)$"
 )
 NO_DEED = pattern(
-    r"^(?:it|this|that|these|those|them|you|him|her|so|be|see|say|let|tell|ask|try|check|think|know|keep|make sure|look|need|give|have to|send|share|take a look|take care|do|use|remember|go ahead|stick|come back|start with|be back|be there|get back|try|read it|work on it|pass|make (?:my|our) dreams?|stay|get there|succeed|a few$|in$|have (?:a blast|fun|a (?:good|great) time)|good care|a look|a shot|a break|a moment|a minute|a nap|a shower|a chance|a step|care|action|advantage|time|the time|my time|part$|part (?!in)|one step|things|charge|that|another look|down|to heart|figure|work (?:hard|on)|continue|focus|help you|support|wait|show|hold|follow|do my best|miss|never|always|love|definitely|a lot|lots|some|more|all|the best|the chance|the opportunity|off|up|out|into it|through|over|back|there|here)\b"
+    r"^(?:it|this|that|these|those|them|you|him|her|so|be|see|say|let|tell|ask|try|check|think|know|keep|make sure|look|need|give|have to|send|share|take a look|take care|do|use|remember|go ahead|stick|come back|start with|be back|be there|get back|try|read it|work on it|pass|make (?:my|our) dreams?|stay|get there|succeed|a few$|a few (?:minutes|moments|hours|days)|in$|have (?:a blast|fun|a (?:good|great) time)|good care|a look|a shot|a break|a moment|a minute|a nap|a shower|a chance|a step|care|action|advantage|time|the time|my time|part$|part (?!in)|one step|things|charge|that|another look|down|to heart|figure|work (?:hard|on)|continue|focus|help you|support|wait|show|hold|follow|do my best|miss|never|always|love|definitely|a lot|lots|some|more|all|the best|the chance|the opportunity|off|up|out|into it|through|over|back|there|here)\b"
 )
 NO_PLACE = _words(
     """
@@ -242,7 +242,7 @@ NOT_NAMES = _words(
     i not the a an and or but so it is was my your his her our their this that what who in on at to for of from with as
     back later crazy maybe tomorrow tonight today when if by about going very really just called named monday tuesday
     wednesday thursday friday saturday sunday january february march april june july august september october november
-    december christmas easter ok okay yes no hi hello thanks lgbtq hard irrelevant important unimportant private secret
+    december christmas easter ok okay yes no hi hello thanks lgbtq hard irrelevant important unimportant mr mrs ms dr prof private secret
     anonymous are were has had can do did
     """
 )

@@ -65,7 +65,7 @@ def extract(messages: Sequence[Message], *, thread_id: str, now: datetime) -> tu
         now: system time, aware.
 
     A fact said twice in one message comes once. `valid_from` is the time that the words name, meant from the message's own
-    time, or else that time itself. Deterministic; a few hundred microseconds for a chat message.
+    time, or else that time itself. Deterministic; linear in the messages, about 1 ms for each.
     """
     found: dict[tuple[str, str], Insight] = {}
     for message in messages:

@@ -86,7 +86,7 @@ _OCCUPATIONS = (
     "biologist,chemist,physicist,mathematician,geologist,historian,police officer,soldier,sailor,judge,surgeon,physician,midwife,paralegal,realtor,"
     "personal trainer,yoga teacher,streamer,youtuber,retiree,intern,apprentice,nanny,butcher,brewer,florist"
 )
-_SMALL_COUNT = r"(?:a|an|one|two|three|four|five|six|\d{1,2})"
+_PRAISE = "(?:excellent|great|good|bad|terrible|amazing|big|huge|fast|slow|better|wonderful|fantastic|decent|avid|amateur|aspiring|former|retired|beginner|terrific|careful|safe|heavy|born|natural|closet)"
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _MONEY = r"(?:[$€£¥]\s?\d[\d.,]*\s?(?:k|m|thousand|million)?|\d[\d.,]*\s?(?:k\b)?\s?(?:dollars|euros?|pounds|usd|eur|gbp|bucks|yen|francs|chf))(?: (?:per|a|each) (?:night|month|week|day|year|person))?"
 
@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
     _rule(*_WORKS, r"I (?:am working|have been working|have worked|am employed|started working|work as an? [\w -]+?|work in [\w -]+?|work remotely|am an? [\w -]+?) (?:at|for|by) (?P<value>.+)", "medium", "proper", flags="spoken_of more"),
     _rule(*_WORKS, r"I (?:have )?(?:joined|started at|got a job at|got a new job at|started a (?:new )?job at|got hired by|got hired at) (?P<value>.+)", "medium", "proper", flags="spoken_of"),
     _rule(*_JOB, r"(?:I (?:(?P<past>no longer |used to )|(?P<neg>do not ))?(?:work as|am working as|have been working as|got a job as|got promoted to|was promoted to)|my (?:job|occupation|profession) is(?: being)?) (?:an? |the )?(?P<value>.+?)(?= (?:at|for|in|with|by)\b|$)", "medium", "thing", flags="spoken_of"),
-    _rule(*_JOB, rf"{_BE}an? (?P<value>(?:[\w-]+ ){{0,2}}(?:{any_of(_OCCUPATIONS)}))(?=$| (?:at|for|in|by|with|from|based|who|and)\b)", "medium", "choice", flags="spoken_of"),
+    _rule(*_JOB, rf"{_BE}an? (?!{_PRAISE}\b)(?P<value>(?:[\w-]+ ){{0,2}}(?:{any_of(_OCCUPATIONS)}))(?=$| (?:at|for|in|by|with|from|based|who|and)\b)", "medium", "choice", flags="spoken_of"),
     # What must be respected.
     _rule(*_ALLERGY, rf"{_BE}allergic to (?P<value>.+)", "high", flags="many spoken_of"),
     _rule(*_HAS_ALLERGY, r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have an? (?:(?:severe|serious|bad|mild|deadly|life-threatening|terrible) )?(?P<value>[\w -]{2,30}?) allergy", "high", flags="spoken_of"),

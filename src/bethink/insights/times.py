@@ -38,7 +38,7 @@ class When(msgspec.Struct, frozen=True):
 
 
 def find(text: str, said: datetime, *, future: bool = False) -> When | None:
-    """The first time expression in `text`, as meant at the moment `said` (aware); None if there is none.
+    """The first time expression in `text`, a date before others, as meant at the moment `said` (aware); None if there is none.
 
     Args:
         future: the text speaks of what is to come: "in May" and "on Friday" are then the next ones, not the last.
@@ -56,6 +56,11 @@ def find(text: str, said: datetime, *, future: bool = False) -> When | None:
         if resolved is not None:
             found.append(When(*resolved, match.start(), match.end()))
     return min(found, key=lambda when: (when.start, -when.end), default=None)
+
+
+def _is_date(form: re.Pattern[str]) -> bool:
+    """Whether a form names the day itself: "on Saturday, March 12th" is 12 March, whatever Saturday is nearest."""
+    return "day" in form.groupindex and "month" in form.groupindex
 
 
 _Resolved = tuple[datetime, str]

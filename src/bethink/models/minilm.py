@@ -131,7 +131,7 @@ def _model(threads: int) -> _Model:
 
 def _after_fork() -> None:
     # A session's threads do not live on in a child, and the lock may have been held by one of them.
-    global _loading  # noqa: PLW0603
+    global _loading
     _models.clear()
     _loading = threading.Lock()
 

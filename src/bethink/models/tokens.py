@@ -29,8 +29,8 @@ MESSAGE_TOKENS = 4
 CALL_TOKENS = 8
 """What a chat format puts around each tool call."""
 IMAGE_TOKENS = 1_600
-"""For an image, sound or file of any size: above the largest that is charged for an image at default settings
-(OpenAI GPT-4o 1,105; Anthropic 1,568). What is behind a reference, or in a data URL, is not text and is never counted as such."""
+"""For an image, sound or file of any size: above the largest that is charged for an image at default settings (OpenAI GPT-4o
+1,105; Anthropic 1,568). What is behind a reference, or in a data URL, is no text and never counted as text."""
 
 
 class BuiltinCounter:
@@ -58,7 +58,7 @@ class BuiltinCounter:
                     english -= 1
                 else:
                     total += elsewhere
-        return total
+        return -(-total // _UNIT)
 
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:
@@ -107,6 +107,8 @@ def truncate(text: str, limit: int, counter: TokenCounter) -> str:
 # -- pieces ---------------------------------------------------------------------------------------------------------------
 
 _SLICE = 65_536
+_UNIT = 10
+"""Tokens are summed in tenths."""
 _ENGLISH_REACH = 40
 """For how many pieces (words and punctuation) a telling word speaks."""
 
@@ -119,34 +121,36 @@ _PIECE = re.compile(
 _BLANKS = re.compile(r"[\r\n]+|[^\r\n]+")
 _SEGMENT = re.compile("[0-9]+|[A-Za-z]+")
 _HUMP = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_TELLING = frozenset(
-    (
-        " the The and that with for you this have are my your what they but from it I I'm to of was is were "
-        # Code and JSON are written in English too.
-        "return import def class self const function true false null None name type id text string content"
-    ).split(" ")
+_TELLING_WORDS = (
+    "the The and that with for you this have are my your what they but from it I to of was is were "
+    # Code and JSON are written in English too.
+    "return import def class self const function true false null None name type id text string content"
 )
+_TELLING = frozenset(_TELLING_WORDS.split())
 
 
 @lru_cache(maxsize=65_536)
 def _weigh(piece: str) -> tuple[int, int, bool]:
-    """Tokens of a piece in English text, tokens elsewhere, and whether it tells that the text is English."""
-    if piece.isspace():
-        weight = _blanks(piece)
-        return weight, weight, False
+    """Tokens of a piece in English text and elsewhere, in units, and whether it tells that the text is English."""
     spaced = piece[0] == " "
     word = piece[1:] if spaced else piece
-    if not word.isascii():
-        weight = math.ceil(sum(map(_character_weight, word)))
-        return weight, weight, False
-    if not word.isalnum():
-        weight = 1 if piece[0] == "'" else _punctuation(word)
-        return weight, weight, False
-    if word.isalpha():
-        return _english(word, spaced), _elsewhere(word), word in _TELLING
-    # A number takes no space before it into its token.
-    weight = spaced + sum(map(_segment, _SEGMENT.findall(word)))
+    if word.isascii() and word.isalpha():
+        # Of the words counted as one token, some of the longer and many names are two.
+        rare = spaced and len(word) > 4 and (3 if word[0].isupper() else 1)
+        return _UNIT * _english(word, spaced) + rare, _UNIT * _elsewhere(word), word in _TELLING
+    weight = _UNIT * _other(piece, word, spaced)
     return weight, weight, False
+
+
+def _other(piece: str, word: str, spaced: bool) -> int:
+    if piece.isspace():
+        return _blanks(piece)
+    if not word.isascii():
+        return math.ceil(sum(map(_character_weight, word)))
+    if not word.isalnum():
+        return 1 if piece[0] == "'" else _punctuation(word)
+    # A number takes no space before it into its token.
+    return spaced + sum(map(_segment, _SEGMENT.findall(word)))
 
 
 def _blanks(run: str) -> int:
@@ -164,7 +168,7 @@ def _segment(run: str) -> int:
     """Digits or letters of a word that has both: a code, a hash, base64."""
     if run.isdigit():
         return (len(run) + 2) // 3
-    return math.ceil(0.62 * len(run)) if len(run) <= 3 else _english(run, False)
+    return math.ceil(0.62 * len(run)) if len(run) <= 3 else _elsewhere(run)
 
 
 def _english(word: str, spaced: bool) -> int:

@@ -38,7 +38,7 @@ _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
 
 
 class Ranker(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of ranking, all from 0 to 1 but `k1`. The defaults were chosen on four conversations of LoCoMo.
+    """The parameters of ranking; shares and scores are from 0 to 1. The defaults were chosen on four conversations of LoCoMo.
 
     Attributes:
         k1, b: BM25's saturation of term counts and correction for length.
@@ -47,6 +47,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         threshold: score below which even the best candidate is no answer, and nothing is returned.
         lexical_threshold: the same where the dense leg did not run: words alone are shared by chance more often.
         tail: hits after the best one may have that share of the threshold.
+        least_units: a scope of fewer units is ranked as if it had that many, the others without any word of the query: of
+            five notes every word of each would else look common, and every word of none decisive.
     """
 
     k1: float = 0.9
@@ -54,8 +56,9 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     dense: float = 0.6
     speaker: float = 0.3
     threshold: float = 0.26
-    lexical_threshold: float = 0.22
-    tail: float = 0.5
+    lexical_threshold: float = 0.21
+    tail: float = 0.6
+    least_units: int = 200
 
     def __post_init__(self) -> None:
         for name in ("b", "dense", "speaker", "threshold", "lexical_threshold", "tail"):
@@ -63,6 +66,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
         if not 0 <= self.k1 < math.inf:
             raise InvalidInput("ranker.k1", f"{self.k1}", "use a number of 0 or more")
+        if self.least_units < 0:
+            raise InvalidInput("ranker.least_units", f"{self.least_units}", "use 0 or more")
 
     @property
     def fingerprint(self) -> str:
@@ -155,7 +160,7 @@ def rank(found: Found, query: str, terms: tuple[str, ...], *, k: int, now: datet
 
 
 def _scored(found: Found, query: str, terms: tuple[str, ...], ranker: Ranker) -> Iterator[_Scored]:
-    weights = _weights(found, terms)
+    weights = _weights(found, terms, ranker)
     named = speakers_in(query, {candidate.speaker for candidate in found.candidates})
     for candidate in found.candidates:
         scores = {"lexical": _lexical(candidate, weights, found.mean_length, ranker)}
@@ -216,16 +221,17 @@ def _hit(scored: _Scored) -> Hit:
 # -- the lexical leg ------------------------------------------------------------------------------------------------------
 
 
-def _weights(found: Found, terms: tuple[str, ...]) -> dict[str, float]:
+def _weights(found: Found, terms: tuple[str, ...], ranker: Ranker) -> dict[str, float]:
     """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
     term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question."""
-    idf = {term: _idf(found.units, found.frequency.get(term, 0)) for term in terms}
+    units = max(found.units, ranker.least_units)
+    idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms}
     total = sum(idf.values())
     return {term: weight / total for term, weight in idf.items()}
 
 
 def _idf(units: int, holding: int) -> float:
-    return math.log(1 + (max(units, holding) - holding + 0.5) / (holding + 0.5))
+    return math.log(1 + (units - holding + 0.5) / (holding + 0.5))
 
 
 def _lexical(candidate: Candidate, weights: dict[str, float], mean_length: float, ranker: Ranker) -> float:

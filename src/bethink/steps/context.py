@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from bethink.compaction.extractive import choose
 from bethink.context import (
     Context,
     Item,
@@ -99,8 +98,8 @@ def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Messag
         if not visible.issuperset(item.sources)
     ]
     lines_of = {node.id: node.lines for node in nodes}
-    lines = [lines_of[item.id][item.index] for item in items]
-    kept = set(choose(lines, limit=int(engine.settings.memory_share * budget), count=engine.counter.count))
+    lines = tuple(lines_of[item.id][item.index] for item in items)
+    kept = set(engine.chosen_lines(lines, int(engine.settings.memory_share * budget)))
     return [item for item, line in zip(items, lines, strict=True) if line in kept]
 
 

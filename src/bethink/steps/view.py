@@ -47,7 +47,6 @@ def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: in
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages))
         fixed = size_of(pinned, engine.counter)
-        talk = groups(message for message in transcript.messages if not message.pinned)
         planned = plan(talk, budget=budget, fixed=fixed, size=size, settings=engine.settings)
         if not planned.fold:
             room = min(budget - fixed, int(engine.settings.compaction_keep * budget)) - planned.tokens
@@ -122,11 +121,7 @@ def _with_older(
             Read(namespace=thread.namespace, thread_id=thread.thread_id, before=before, limit=_PAGE, whole_groups=True)
         ).messages
         known = {group.number for group in recent}
-        found = [
-            group
-            for group in _without_pinned(groups(page))[1]
-            if group.number not in known and not group.open_calls
-        ]
+        found = [group for group in _without_pinned(groups(page))[1] if group.number not in known and not group.open_calls]
         fitting = newest_that_fit(found, room, size)
         recent = fitting + recent
         room -= sum(map(size, fitting))

@@ -179,9 +179,10 @@ class ForgetMessageContract(ContractBase):
     def test_receipts_that_show_it_go(self, store: Store) -> None:
         append(store, *(say(f"m{number}") for number in range(1, 6)))
         put(store, receipt=receipt("verbatim", recent=((1, 2), (4, 5))))
+        put(store, receipt=msgspec.structs.replace(receipt("pinned"), pinned=((2, 2),)))
         put(store, receipt=receipt("recalled", shown("message", "m2")))
         put(store, receipt=receipt("other", shown("message", "m3"), recent=((3, 5),)))
-        assert forget(store, message_id="m2").receipts == 2
+        assert forget(store, message_id="m2").receipts == 3
         assert [each.id for each in scan(store, "receipts")] == ["other"]
 
     def test_receipts_that_show_what_went_or_changed_with_it_go(self, store: Store) -> None:
@@ -325,6 +326,13 @@ class ForgetManyContract(ContractBase):
         assert [each.record.id for each in scan(store, "records")] == ["r2", "r3"]
         assert [each.id for each in scan(store, "receipts")] == ["c2"]
         assert [thread.thread_id for thread in scan(store, "threads")] == ["other"]
+
+    def test_its_summary_goes_also_when_it_cites_nothing(self, store: Store) -> None:
+        append(store, say("m1"))
+        append(store, say("x1"), thread="other")
+        put(store, summary("s1"), summary("s2", thread="other"))
+        assert forget(store, thread_id="t").record_ids == ("s1",)
+        assert [each.record.id for each in scan(store, "records")] == ["s2"]
 
     def test_an_empty_thread_goes(self, store: Store) -> None:
         append(store)

@@ -443,6 +443,19 @@ class FoldContract(ContractBase):
         assert read(store, nodes=True).nodes == ()
         assert info(store).folded_through == 0
 
+    def test_a_node_with_a_child_that_is_not_there_is_a_conflict(self, store: Store) -> None:
+        append(store, say("m1"))
+        with pytest.raises(Conflict):
+            fold(store, node("n2", 1, 1, level=2, children=("n1",)), through=1)
+        assert read(store, nodes=True).nodes == ()
+
+    def test_a_node_under_the_id_of_another_is_a_conflict(self, store: Store) -> None:
+        append(store, say("m1"), say("m2"))
+        fold(store, node("n1", 1, 1, line("one", "m1")), through=1)
+        with pytest.raises(Conflict):
+            fold(store, node("n1", 2, 2), through=2, expected=1)
+        assert get(store, nodes=("n1",)).nodes == (node("n1", 1, 1, line("one", "m1")),)
+
     def test_folding_a_thread_that_is_not_there_is_not_found(self, store: Store) -> None:
         with pytest.raises(NotFound):
             fold(store, through=0)

@@ -57,9 +57,9 @@ def forget(
         receipt = memory.forget(
             message=message, record=record, thread=thread, namespace=run.namespace if whole_namespace else None
         )
-        proof = memory.verify(*marked.texts) if marked.texts and not no_verify else None
-    failed = not receipt.erased or (proof is not None and not proof.clean)
-    facts = {"forgotten": marked.what, "receipt": receipt, "verification": None if proof is None else facts_of(proof)}
+        proof = None if no_verify else doomed.prove(memory, store, marked.texts)
+    failed = not receipt.erased or (proof is not None and proof.failed)
+    facts = {"forgotten": marked.what, "receipt": receipt, **_facts_of_proof(proof)}
     return Answer(facts, lambda page: _show_receipt(page, marked.what, receipt, proof), int(failed))
 
 
@@ -79,15 +79,33 @@ def _confirm(run: Run, what: str) -> None:
     typer.confirm(f"Forget {what}? It cannot be undone.", abort=True, err=True)
 
 
-def _show_receipt(page: Page, what: str, receipt: ForgetReceipt, proof: Verification | None) -> None:
+def _facts_of_proof(proof: doomed.Proof | None) -> dict[str, Any]:
+    found = None if proof is None else proof.verification
+    return {
+        "verification": None if found is None else facts_of(found),
+        "still_said_elsewhere": 0 if proof is None else proof.still_said,
+    }
+
+
+def _show_receipt(page: Page, what: str, receipt: ForgetReceipt, proof: doomed.Proof | None) -> None:
     page.say(f"Forgotten: {what}.")
     page.say(f"Gone: {receipt_line(receipt)}.")
     if receipt.changed or receipt.revived:
         page.say(f"Kept on other words: {len(receipt.changed)} records; current again: {len(receipt.revived)}.")
     if not receipt.erased:
         page.say("A reader held the log open: the bytes go with the next forget or close. `bethink check` tells.")
-    page.say(proof_line(proof) if proof is not None else "Not verified.")
+    if proof is None:
+        page.say("Not verified.")
+    else:
+        _show_outcome(page, proof)
     page.note(f"receipt {receipt.id}")
+
+
+def _show_outcome(page: Page, proof: doomed.Proof) -> None:
+    if proof.verification is not None:
+        page.say(f"Verified: {proof_line(proof.verification)}.")
+    if proof.still_said:
+        page.say(f"{proof.still_said} of its texts are still said by something that was kept, and were not looked for.")
 
 
 def receipt_line(receipt: ForgetReceipt) -> str:

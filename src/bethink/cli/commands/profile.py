@@ -111,14 +111,15 @@ def _show(
     page.heading("No longer current" if past else "Nothing was ever superseded.")
     for insight in past:
         show_retired(page, insight, known)
-        page.note(source_line(sources[insight.id]), indent=2)
+        page.note(source_line(insight, sources[insight.id]), indent=2)
 
 
 def show_entry(page: Page, entry: ProfileEntry, quotes: tuple[Quote, ...]) -> None:
     """A line of the profile: its score, what it says, and the newest of the words it rests on."""
     from bethink.cli.render import one_line
 
-    page.item(f"{entry.score:.2f}  {one_line(entry.insight.text)}", f"{entry.insight.topic} · {source_line(quotes)}", indent=0)
+    insight = entry.insight
+    page.item(f"{entry.score:.2f}  {one_line(insight.text)}", f"{insight.topic} · {source_line(insight, quotes)}", indent=0)
 
 
 def show_retired(page: Page, insight: Insight, known: dict[str, Insight]) -> None:
@@ -128,16 +129,16 @@ def show_retired(page: Page, insight: Insight, known: dict[str, Insight]) -> Non
     page.item(one_line(insight.text), reason_retired(insight, known), indent=0)
 
 
-def source_line(quotes: tuple[Quote, ...]) -> str:
+def source_line(insight: Insight, quotes: tuple[Quote, ...]) -> str:
     """Where the newest of the words were said, and the words."""
-    from bethink.cli.render import one_line
+    from bethink.cli.render import around
 
     if not quotes:
         return "no source"
     newest = quotes[-1]
     date = f"{newest.said_at:%Y-%m-%d}" if newest.said_at else "undated"
     more = f" and {len(quotes) - 1} more" if len(quotes) > 1 else ""
-    return f"{newest.thread_id} #{newest.seq}, {date}{more}: “{one_line(newest.text, _SHOWN_CHARACTERS)}”"
+    return f"{newest.thread_id} #{newest.seq}, {date}{more}: “{around(newest.text, insight.text, _SHOWN_CHARACTERS)}”"
 
 
 def reason_retired(insight: Insight, known: dict[str, Insight]) -> str:

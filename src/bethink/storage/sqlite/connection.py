@@ -57,17 +57,20 @@ def open_connection(options: Options) -> Database:
 def _use_wal(database: Database, timeout: timedelta) -> None:
     """Switch the file to write-ahead logging. Of several who do so at once all but one are refused without any waiting."""
     deadline = time.monotonic() + timeout.total_seconds()
-    while True:
-        try:
-            mode = database.execute("PRAGMA journal_mode = WAL")[0][0]
-        except StoreBusy:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - no secret
-        else:
-            if mode != "wal":
-                raise StoreError(f"the file cannot use write-ahead logging (its mode stays {mode!r}) — put it on a local disk")
-            return
+    while (mode := _journal_mode(database)) == "busy" and time.monotonic() < deadline:
+        time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - no secret
+    if mode == "busy":
+        raise StoreBusy("another process kept the file locked while it was opened — try again, or raise busy_timeout")
+    if mode != "wal":
+        raise StoreError(f"the file cannot use write-ahead logging (its mode stays {mode!r}) — put it on a local disk")
+
+
+def _journal_mode(database: Database) -> str:
+    try:
+        mode: str = database.execute("PRAGMA journal_mode = WAL")[0][0]
+    except StoreBusy:
+        return "busy"
+    return mode
 
 
 class Readers:

@@ -130,9 +130,8 @@ def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
         return gone, database.execute(q.records_in_scope, (*scope, None))
     if not rows:
         raise NotFound(f"thread {request.thread_id!r} is not in this scope")
-    _with_groups(
-        database, gone, scope, [message_id for thread in gone.threads.values() for message_id in thread.going.values()]
-    )
+    ids = [message_id for thread in gone.threads.values() for message_id in thread.going.values()]
+    _with_groups(database, gone, scope, ids)
     return gone, []
 
 

@@ -26,7 +26,7 @@ UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedde
 
 -- name: find_thread
 -- What an append needs to know of a thread.
-SELECT t.id, t.namespace, t.tip FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
+SELECT id, namespace, tip FROM threads WHERE namespace = (SELECT id FROM namespaces WHERE path = ?) AND thread_id = ?;
 
 -- name: read_thread
 -- A thread whole: its number, then the columns of `thread_info`.

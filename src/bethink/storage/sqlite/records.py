@@ -28,7 +28,7 @@ from bethink.storage.base import (
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.threads import find_thread
-from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, embed, intern, merge_if_due, set_retired
+from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, embed, intern, length_of, merge_if_due, set_retired
 from bethink.storage.sqlite.values import (
     decode_message,
     decode_node,
@@ -79,8 +79,8 @@ def put(database: Database, request: Put) -> None:
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode(receipt))
         database.execute(q.add_receipt, row)
     if request.vectors:
-        fingerprint = embedder(database)
-        embed(database, namespace, request.vectors, fingerprint and fingerprint.dimension)
+        bound = embedder(database)
+        embed(database, namespace, request.vectors, bound.dimension if bound else None)
 
 
 def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
@@ -137,7 +137,7 @@ def index_record(database: Database, namespace: int, number: int, record: AnyRec
     unit = add_unit(database, namespace, record.kind, number, terms, retired=not record.current)
     database.execute(q.set_record_unit, (unit, number))
     if unit is not None:
-        add_to_totals(database, namespace, Totals(1, terms.count(" ") + 1))
+        add_to_totals(database, namespace, Totals(1, length_of(terms)))
         merge_if_due(database, unit, unit)
 
 
@@ -242,7 +242,7 @@ def _receipts(request: Scan) -> _Plan:
     return q.scan_receipts, (request.thread_id,), lambda row: decode_receipt(row[1])
 
 
-def _pending(request: Scan) -> _Plan:
+def _pending(_: Scan) -> _Plan:
     return q.scan_pending, (), _pending_item
 
 

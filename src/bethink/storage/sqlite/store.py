@@ -222,8 +222,8 @@ def _bind(database: Database, fingerprint: Fingerprint, replace: bool) -> None:
     if bound is not None:
         if not replace:
             raise EmbedderMismatch(
-                f"the database holds vectors of {bound.name} ({bound.dimension} dimensions), not of {fingerprint.name} "
-                f"({fingerprint.dimension}) — use that embedder, or bind with replace=True to drop its vectors and embed all again"
+                f"the file holds vectors of {bound.name} ({bound.dimension} dimensions), not of {fingerprint.name} "
+                f"({fingerprint.dimension}) — use that embedder, or bind with replace=True to drop them and embed all anew"
             )
         database.execute(q.drop_all_vectors)
         database.execute(q.unembed_units)

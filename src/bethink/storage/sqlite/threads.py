@@ -16,7 +16,7 @@ from bethink.storage.base import Append, Appended, Fold, Read, Transcript
 from bethink.storage.derive import nodes_within
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, merge_if_due
+from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, length_of, merge_if_due
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
     body_of,
@@ -41,8 +41,10 @@ class Batch(NamedTuple):
 
     request: Append
     path: str
+    at: int
     bodies: dict[str, bytes]
-    """By message id."""
+    terms: dict[str, str]
+    """Both by message id."""
 
 
 class _Basis(NamedTuple):
@@ -54,8 +56,15 @@ class _Basis(NamedTuple):
 
 
 def batch_of(request: Append) -> Batch:
-    bodies = {message.id: body_of(message) for message in request.messages}
-    return Batch(request, path_of(request.namespace), bodies)
+    """What can be done before it is this thread's turn to write."""
+    bodies: dict[str, bytes] = {}
+    terms: dict[str, str] = {}
+    for message, words in zip(request.messages, request.terms, strict=True):
+        # Of an id that is there twice the first counts.
+        if message.id not in bodies:
+            bodies[message.id] = body_of(message)
+            terms[message.id] = words
+    return Batch(request, path_of(request.namespace), micros(request.at), bodies, terms)
 
 
 def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tuple[int, ThreadInfo]:
@@ -145,41 +154,31 @@ def _create(database: Database, request: Append) -> _Basis:
 
 
 def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> None:
-    terms = {message.id: terms for message, terms in zip(batch.request.messages, batch.request.terms, strict=True)}
-    first = thread.thread << SEQ_BITS
+    number, namespace, _ = thread
+    first = number << SEQ_BITS
     rows = []
-    units: list[int] = []
+    units = []
     length = 0
     for message in placed.messages:
         assert message.created_at is not None, "the caller gives every message its time"
-        number = first + message.seq
-        unit = add_unit(database, thread.namespace, "message", number, terms[message.id])
+        seq, raw, terms = message.seq, message.raw, batch.terms[message.id]
+        unit = add_unit(database, namespace, "message", first + seq, terms)
         if unit is not None:
             units.append(unit)
-            length += terms[message.id].count(" ") + 1
-        rows.append(
-            (
-                number,
-                thread.thread,
-                message.seq,
-                message.id,
-                message.group,
-                message.role,
-                message.pinned,
-                micros(message.created_at),
-                unit,
-                batch.bodies[message.id],
-                message.raw.json if message.raw else None,
-                message.raw.format if message.raw else None,
-            )
-        )
-    database.executemany(q.add_message, rows)
+            length += length_of(terms)
+        created = batch.at if message.created_at is batch.request.at else micros(message.created_at)
+        row = (first + seq, number, seq, message.id, message.group, message.role, message.pinned, created, unit)
+        rows.append((*row, batch.bodies[message.id], raw.json if raw else None, raw.format if raw else None))
+    if len(rows) == 1:
+        database.execute(q.add_message, rows[0])
+    else:
+        database.executemany(q.add_message, rows)
     if placed.calls:
-        states = [(thread.thread, call_id, state.group, state.answered) for call_id, state in placed.calls.items()]
+        states = [(number, call_id, state.group, state.answered) for call_id, state in placed.calls.items()]
         database.executemany(q.set_call, states)
-    database.execute(q.extend_thread, (placed.messages[-1].seq, len(rows), micros(batch.request.at), thread.thread))
+    database.execute(q.extend_thread, (placed.messages[-1].seq, len(rows), batch.at, number))
     if units:
-        add_to_totals(database, thread.namespace, Totals(len(units), length))
+        add_to_totals(database, namespace, Totals(len(units), length))
         merge_if_due(database, units[0], units[-1])
 
 
@@ -286,12 +285,10 @@ def fold(database: Database, request: Fold) -> ThreadInfo:
 
 def _all_there(database: Database, thread: int, node: Node) -> bool:
     start = thread << SEQ_BITS
-    return all(
-        0 < first
-        and last <= _LAST_SEQ
-        and database.execute(q.count_messages, (start + first, start + last))[0][0] == last - first + 1
-        for first, last in node.covers
-    )
+    for low, high in node.covers:
+        if low < 1 or high > _LAST_SEQ or database.execute(q.count_messages, (start + low, start + high))[0][0] <= high - low:
+            return False
+    return True
 
 
 def _nodes(database: Database, thread: int) -> list[Node]:

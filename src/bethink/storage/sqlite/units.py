@@ -31,6 +31,7 @@ __all__ = [
     "drop_units",
     "embed",
     "intern",
+    "length_of",
     "merge_if_due",
     "merged_through",
     "set_retired",
@@ -64,7 +65,12 @@ def add_unit(database: Database, namespace: int, kind: str, owner: int, terms: s
     """Make something findable; a thing without terms is not. The caller adds to the totals and calls `merge_if_due`."""
     if not terms:
         return None
-    return database.insert(q.add_unit, (namespace, kind, owner, retired, terms.count(" ") + 1, terms))
+    return database.insert(q.add_unit, (namespace, kind, owner, retired, length_of(terms), terms))
+
+
+def length_of(terms: str) -> int:
+    """How many terms there are, joined by single spaces."""
+    return terms.count(" ") + 1 if terms else 0
 
 
 def add_to_totals(database: Database, namespace: int, totals: Totals) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,8 @@ from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base import Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.values import Namespace
+
+T = TypeVar("T")
 
 __all__ = [
     "SEQ_BITS",
@@ -110,12 +112,11 @@ def decode_receipt(body: bytes) -> Receipt:
     return _decoded(_receipts, body)
 
 
-def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
+def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     try:
         return decoder.decode(body)
     except msgspec.DecodeError as error:
-        # The decoder's text may quote the row; the position in the tree is on the cause.
-        raise CorruptStore("a row of the database holds what this version cannot read — run `bethink check`") from error
+        raise CorruptStore("a row of the database cannot be read — run `bethink check`") from error
 
 
 def thread_info(row: tuple[Any, ...]) -> ThreadInfo:
