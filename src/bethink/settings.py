@@ -35,7 +35,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         segment_messages: at most this many messages go into one level-1 summary node.
         node_tokens: at most this many tokens of lines in one node.
         node_fan_in: that many nodes of a level are summarised by one of the next.
-        memory_share: at most this share of the budget for what is not recent messages (profile, recalled lines, summary).
+        memory_share: share of the budget for what is not recent messages (profile, recalled lines, summary); where the talk is
+            short, also what it leaves below the compaction trigger.
         profile_size: how many insights the profile holds; the lowest scores beyond it are archived.
         summary_tokens: at most this many tokens of lines in a session summary.
         recall_limit: how many hits `recall` returns when `k` is not given.

@@ -34,7 +34,8 @@ class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True):
         tip: seq of the newest message ever appended; 0 for an empty thread. Never decreases, also not when messages are
             forgotten, so it can serve as the expected value of a compare-and-set.
         count: messages there now.
-        folded_through: every message up to this seq is covered by summary nodes (pinned messages and open calls excepted).
+        folded_through: every group whose last message is at or below this seq is covered by summary nodes (pinned messages
+            excepted, and calls that were open when it was folded).
         extracted_through: insights have been drawn from messages up to this seq.
         reflected_through: the session summary covers messages up to this seq; 0 before the first `end()`.
         updated_at: when the newest message was stored (system time, not `Message.created_at`).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,6 +148,13 @@ def test_what_scores_lowest_beyond_the_bound_is_archived_with_its_score() -> Non
 
 def test_a_profile_within_its_bound_loses_nothing() -> None:
     assert archive([insight(number) for number in range(20)], now=NOW, settings=Settings(profile_size=20)) == ()
+
+
+def test_V096_what_was_told_of_others_takes_no_place_from_the_user_and_is_not_archived() -> None:
+    told = [msgspec.structs.replace(insight(number), subject="kim", metadata={"told_by": "user"}) for number in range(5)]
+    known = [insight(number) for number in range(10, 13)]
+    retired = archive([*told, *known], now=NOW, settings=Settings(profile_size=2))
+    assert [retire.record_id for retire in retired] == ["12"]
 
 
 def test_archiving_leaves_the_profile_as_it_was_shown() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.insights.retention import beyond, exempt, score, select_profile
+from bethink.insights.retention import beyond, exempt, first_hand, score, select_profile
 from bethink.records import Importance, Insight
 from bethink.settings import Retention, Settings
 
@@ -135,9 +135,15 @@ def test_no_bound_leaves_out_an_allergy() -> None:
     assert names(beyond([*told, insight("tea")], now=NOW, settings=settings)) == ["tea"]
 
 
-def test_V096_what_is_told_of_somebody_else_is_not_in_the_profile() -> None:
+def test_V096_what_is_told_of_somebody_else_is_not_first_hand() -> None:
     kim = insight("jazz", subject="kim", polarity="negative", metadata={"told_by": "user"})
-    assert select_profile([kim], now=NOW, settings=Settings()) == ()
+    assert not first_hand(kim)
+    assert first_hand(insight("jazz"))
+
+
+def test_the_profile_of_a_third_person_is_what_was_told_of_them() -> None:
+    kim = insight("jazz", subject="kim", polarity="negative", metadata={"told_by": "user"})
+    assert names(select_profile([kim], now=NOW, settings=Settings())) == ["jazz"]
 
 
 def test_profile_holds_nothing_retired_and_nothing_untrusted() -> None:

@@ -7,6 +7,7 @@ page for a person, and they are the document of --json.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from bethink.cli.commands import recall as recall_command
 from bethink.cli.commands.profile import Quotes, history_of, show_entry, show_retired
 from bethink.cli.options import Run
 from bethink.cli.render import Page, counted, one_line, when
+from bethink.context import Context
 from bethink.demo import conversations
 from bethink.importing import Conversation
 from bethink.memory import Memory
@@ -38,6 +40,7 @@ NEW_MESSAGE = "I'm booking a dinner with my team for Saturday. What should I kee
 FORGOTTEN = ("mara-2026-06-22", 16)
 _SHOWN_ENTRIES = 5
 _SHOWN_CHARACTERS = 74
+_LINE_WIDTH = 38
 
 
 class _Stage(msgspec.Struct, frozen=True):
@@ -90,7 +93,7 @@ def _import(stage: _Stage) -> dict[str, Any]:
         (">messages", "user", "session"),
         [(added[each.thread_id], each.user, f"{each.thread_id}  {each.title}") for each in stage.sessions],
     )
-    stage.page.say(f"Imported a second time: {again} messages added. An id that is there is not stored twice.")
+    stage.page.say(f"Imported again: {again} messages added; an id that is there is not stored twice.")
     return {"sessions": added, "messages": sum(added.values()), "added_again": again}
 
 
@@ -153,13 +156,21 @@ def _context(stage: _Stage) -> dict[str, Any]:
     again = stage.mara.replay(built.receipt_id)
     same = again.to_bytes() == built.to_bytes()
     stage.page.say(f"Mara opens a new session: “{NEW_MESSAGE}” This is what the model gets, at most {BUDGET} tokens:")
-    context_command.show_lines(stage.page, built, limit=_SHOWN_CHARACTERS)
+    _show_compactly(stage.page, built)
     stage.page.say(
         f"{built.tokens} of {built.budget} tokens. Receipt {built.receipt_id}: replayed, it gives "
         + ("the same bytes." if same else "OTHER bytes.")
     )
     facts = context_command.facts_of(built)
     return {**facts, "replay_same_bytes": same}
+
+
+def _show_compactly(page: Page, built: Context) -> None:
+    """The lines of a context, each with its reason beside it."""
+    for section, lines in groupby(built.lines, key=lambda line: line.section):
+        page.note(section)
+        for line in lines:
+            page.say(f"{one_line(line.text, _LINE_WIDTH):{_LINE_WIDTH}}  {line.reason}", indent=1)
 
 
 def _recall(stage: _Stage) -> dict[str, Any]:
@@ -171,8 +182,10 @@ def _recall(stage: _Stage) -> dict[str, Any]:
 
 def _nothing(stage: _Stage) -> dict[str, Any]:
     found = stage.mara.recall(UNANSWERED_QUESTION)
-    stage.page.say(f"“{UNANSWERED_QUESTION}” {counted(len(found), 'hit')}: {found.empty_reason}.")
-    stage.page.say("Nothing is a better answer than something unrelated.")
+    stage.page.say(
+        f"“{UNANSWERED_QUESTION}” {counted(len(found), 'hit')}: {found.empty_reason}. "
+        "Nothing is a better answer than something unrelated."
+    )
     return {"query": UNANSWERED_QUESTION, **recall_command.facts_of(found)}
 
 

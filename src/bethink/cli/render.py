@@ -18,7 +18,7 @@ __all__ = ["Page", "around", "counted", "one_line", "size", "when"]
 
 # C0 and C1 controls and the marks that reorder text: an escape sequence in a message must not reach the terminal.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
-_BOTTOM_WIDTH = 40
+_LAST_COLUMN = 40
 
 
 class Page:
@@ -62,18 +62,25 @@ class Page:
                 column.lstrip(">"),
                 justify="right" if column.startswith(">") else "left",
                 overflow="fold",
-                min_width=min(_BOTTOM_WIDTH, self._console.width // 3) if last and len(columns) > 2 else None,
+                min_width=min(_LAST_COLUMN, self._console.width // 3) if last and len(columns) > 2 else None,
             )
         for row in rows:
             table.add_row(*(Text(one_line(str(cell))) for cell in row))
-        self._console.print(table)
+        self._print_table(table)
 
     def pairs(self, rows: Iterable[tuple[str, object]]) -> None:
         """Names and values, one below the other."""
         table = Table.grid(padding=(0, 2, 0, 0))
         for name, value in rows:
             table.add_row(Text(name, style="dim"), Text(_clean(str(value))))
-        self._console.print(table)
+        self._print_table(table)
+
+    def _print_table(self, table: Table) -> None:
+        """Without the blanks that fill up each line: they would be copied along."""
+        with self._console.capture() as drawn:
+            self._console.print(table)
+        for line in drawn.get().splitlines():
+            self._console.out(line.rstrip(), highlight=False)
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -83,7 +90,7 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def around(text: str, words: str, limit: int) -> str:
-    """A part of `limit` characters of a text, on one line, about the place where it says the longest of `words` that it says."""
+    """At most `limit` characters of a text, on one line: about the longest of `words` that it says."""
     line = one_line(text)
     if len(line) <= limit:
         return line
@@ -91,7 +98,9 @@ def around(text: str, words: str, limit: int) -> str:
     places = (folded.find(word) for word in sorted(words.casefold().split(), key=len, reverse=True))
     place = next((at for at in places if at >= 0), 0)
     start = max(0, min(place - limit // 2, len(line) - limit + 1))
-    return one_line(f"…{line[start + 1 :]}" if start else line, limit)
+    # From the next word on, unless that is the one looked for.
+    start = min(line.find(" ", start) + 1, place) if start else 0
+    return one_line(f"…{line[start:]}" if start else line, limit)
 
 
 def _clean(text: str) -> str:

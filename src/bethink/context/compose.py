@@ -74,7 +74,9 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
     must = _must_have(found, budget, counter)
     recent = _choose_recent(found, budget - must, counter)
     free = budget - must - recent.tokens
-    items = _choose_items(found.items, min(free, int(settings.memory_share * budget)), counter)
+    # The block has its share, and where the talk is still short also what that leaves below the compaction trigger.
+    below_trigger = int(settings.compaction_trigger * budget) - must - recent.tokens
+    items = _choose_items(found.items, min(free, max(int(settings.memory_share * budget), below_trigger)), counter)
     waiting = tuple(
         f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
     )

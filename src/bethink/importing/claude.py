@@ -14,7 +14,18 @@ import msgspec
 
 from bethink.errors import ImportFailed
 from bethink.formats.content import content_of, json_bytes, part_of, time_in
-from bethink.importing.conversation import Conversation, Draft, Items, Problems, assemble, join, name_in, need, thread_name
+from bethink.importing.conversation import (
+    Conversation,
+    Draft,
+    Items,
+    Problems,
+    assemble,
+    join,
+    listed,
+    name_in,
+    need,
+    thread_name,
+)
 from bethink.messages import Message, Part, Role, ToolCall
 
 __all__ = ["conversations"]
@@ -47,7 +58,7 @@ def _messages(item: Any, where: str) -> list[Message]:
     if sender not in _ROLES:
         raise ImportFailed(f"{where}.sender", "an unknown sender", f"{' or '.join(_ROLES)} belongs here")
     own_id = name_in(item, "uuid")
-    made = [*_documents(item), *_turns(item, _ROLES[sender], own_id or where, where)]
+    made = [*_documents(item, where), *_turns(item, _ROLES[sender], own_id or where, where)]
     at = time_in(item.get("created_at"))
     last = len(made) - 1
     return [
@@ -58,8 +69,8 @@ def _messages(item: Any, where: str) -> list[Message]:
     ]
 
 
-def _documents(item: Mapping[str, Any]) -> Iterator[Message]:
-    for attachment in item.get("attachments") or ():
+def _documents(item: Mapping[str, Any], where: str) -> Iterator[Message]:
+    for attachment in listed(item, "attachments", where):
         text = attachment.get("extracted_content") if isinstance(attachment, Mapping) else None
         if isinstance(text, str) and text:
             file_name = name_in(attachment, "file_name")
@@ -104,7 +115,7 @@ def _turns(item: Mapping[str, Any], role: Role, key: str, where: str) -> list[Me
             if calls:  # words after a call that has no result: a turn of their own
                 close()
             parts.append(part)
-    parts += (Part("file", file_name) for file in item.get("files") or () if (file_name := _file_name(file)))
+    parts += (Part("file", file_name) for file in listed(item, "files", where) if (file_name := _file_name(file)))
     close()
     return made
 

@@ -23,7 +23,19 @@ from bethink.messages import Message, canonical_json, checked, same_message
 from bethink.threads import CallState, place
 from bethink.values import Namespace, check_id
 
-__all__ = ["Conversation", "Draft", "Items", "OnError", "Problems", "assemble", "name_in", "need", "thread_name"]
+__all__ = [
+    "Conversation",
+    "Draft",
+    "Items",
+    "OnError",
+    "Problems",
+    "assemble",
+    "join",
+    "listed",
+    "name_in",
+    "need",
+    "thread_name",
+]
 
 OnError: TypeAlias = Literal["stop", "skip"]
 
@@ -163,6 +175,12 @@ def need(data: object, key: str, kind: type | tuple[type, ...], where: str) -> A
         found = f"a {type(value).__name__}" if key in data else "missing"
         raise ImportFailed(join(where, key), found, f"a {names} belongs here")
     return value
+
+
+def listed(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
+    """The list at `data[key]`; an empty one if it is null or not there."""
+    found: list[Any] = [] if data.get(key) is None else need(data, key, list, where)
+    return found
 
 
 def name_in(data: Mapping[str, Any], *keys: str) -> str | None:

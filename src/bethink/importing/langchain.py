@@ -10,7 +10,18 @@ from typing import Any
 
 from bethink.errors import ImportFailed
 from bethink.formats.content import content_of, id_in, json_bytes, mapping, time_in
-from bethink.importing.conversation import Conversation, Draft, Items, Problems, assemble, join, name_in, need, thread_name
+from bethink.importing.conversation import (
+    Conversation,
+    Draft,
+    Items,
+    Problems,
+    assemble,
+    join,
+    listed,
+    name_in,
+    need,
+    thread_name,
+)
 from bethink.messages import Message, Part, Raw, Role, ToolCall
 
 __all__ = ["TYPES", "conversations"]
@@ -107,7 +118,7 @@ def _calls(data: Mapping[str, Any], where: str) -> tuple[ToolCall, ...]:
     """The calls; of those whose arguments did not parse too, since an agent loop answers them like the others."""
     calls: list[ToolCall] = []
     for key in ("tool_calls", "invalid_tool_calls"):
-        for number, call in enumerate(data.get(key) or ()):
+        for number, call in enumerate(listed(data, key, where)):
             at = f"{join(where, key)}[{number}]"
             args = call.get("args") if isinstance(call, Mapping) else None
             written = args if isinstance(args, str) else json_bytes({} if args is None else args, f"{at}.args").decode()

@@ -119,23 +119,30 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
         whole = list(_whole_sentence(clause)) if clause.first else []
         if whole:
             corrected.add(clause.start)
+        elif clause.first and (name := _greeting(clause)):
+            yield _Found(name, clause.start, clause.end)
         for fact in whole or _stated(clause, RULES, said, lowercase):
             yield _Found(fact, clause.start, clause.end)
         if not whole:
             yield from _people(clause, said, lowercase)
 
 
+def _greeting(clause: Clause) -> _Fact | None:
+    """The name in "Hi, I'm Ana". Without the greeting, "I'm German" and "I'm Ana" look alike."""
+    greeting = english.GREETING_NAME.match(clause.sentence)
+    if greeting is None or not _is_name(greeting["value"], strict=True):
+        return None
+    name = greeting["value"]
+    return _Fact(topic="identity", slot="name", value=name.casefold(), text=f"name: {name}", importance="high")
+
+
 # -- corrections ----------------------------------------------------------------------------------------------------------
 
 
 def _whole_sentence(clause: Clause) -> Iterator[_Fact]:
-    """What only the whole sentence says: a mind changed, a mistake put right, a name given with a greeting."""
+    """What only the whole sentence says: a mind changed, a mistake put right."""
     sentence = english.FILLER.sub("", clause.sentence.rstrip(".! "))
-    if greeting := english.GREETING_NAME.match(clause.sentence):
-        name = greeting["value"]
-        if name.casefold() not in english.DEMONYMS | english.NOT_NAMES:
-            yield _Fact(topic="identity", slot="name", value=name.casefold(), text=f"name: {name}", importance="high")
-    elif changed := english.CHANGED_MIND.match(clause.sentence):
+    if changed := english.CHANGED_MIND.match(clause.sentence):
         new, old = changed["value"], changed["old"]
         yield from _denied("decision", "decision:{key}", "decided against: {value}", Value(old, _choice(old)))
         yield _Fact(topic="decision", slot=f"decision:{_choice(new)}", value=_choice(new), text=f"decided: {new}")
@@ -195,10 +202,14 @@ def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime,
 
 
 def _when(rule: Rule, clause: Clause, said: datetime) -> times.When | None:
-    """The time that goes with a clause: named in it, in its lead, or, where one must be, in the sentence before it."""
+    """The time that goes with a clause: named in it, in its lead ("last Friday, I ..."), or, where a rule needs one, anywhere
+    in the sentence before it.
+    """
     future = rule.topic in ("plan", "decision")
-    looked_in = (clause.text, clause.lead, clause.before) if rule.dated else (clause.text, clause.lead)
-    return next((when for words in looked_in if (when := times.find(words, said, future=future))), None)
+    before = clause.before if rule.dated or not strip_date(clause.before) else ""
+    return next(
+        (when for words in (clause.text, clause.lead, before) if (when := times.find(words, said, future=future))), None
+    )
 
 
 def _today(said: datetime) -> str:

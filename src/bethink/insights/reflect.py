@@ -13,7 +13,7 @@ from bethink.compaction.extractive import shortened, summarise
 from bethink.ids import derived_id
 from bethink.insights.extract import extract
 from bethink.insights.reconcile import reconcile
-from bethink.insights.retention import beyond
+from bethink.insights.retention import beyond, first_hand
 from bethink.messages import Message, lowest_trust
 from bethink.records import Insight, Line, Source, Summary
 from bethink.settings import Settings
@@ -67,14 +67,17 @@ def session_summary(
 
 
 def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[Retire, ...]:
-    """What leaves the profile because better ones fill it. It stays in history, and comes back when it is said again."""
+    """What leaves the profile because better ones fill it. It stays in history, and comes back when it is said again.
+
+    What somebody told of another is in nobody's profile, so it neither fills it nor leaves it.
+    """
     return tuple(
         Retire(
             record_id=insight.id,
             at=now,
             reason=f"archived: retention score {score:.3f} is below the {settings.profile_size} kept",
         )
-        for insight, score in beyond(insights, now=now, settings=settings)
+        for insight, score in beyond(filter(first_hand, insights), now=now, settings=settings)
     )
 
 

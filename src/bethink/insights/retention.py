@@ -50,7 +50,9 @@ def first_hand(insight: Insight) -> bool:
 
 
 def select_profile(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[tuple[Insight, float], ...]:
-    """The profile: what is current, first-hand and trusted, each with its score.
+    """The profile: those of `insights` that are current and trusted, each with its score.
+
+    Whose profile it is, the caller decides: pass the insights of that subject.
 
     Order: exempt ones first, then by score, highest first; equal scores by id. At most `settings.profile_size` of them, or as
     many as are exempt where that is more: a bound on size is no reason to leave out an allergy.
@@ -73,6 +75,6 @@ def _ranked(insights: Iterable[Insight], now: datetime, retention: Retention) ->
     scored = [
         (insight, score(insight, now=now, retention=retention))
         for insight in insights
-        if insight.current and insight.trust == "user" and first_hand(insight)
+        if insight.current and insight.trust == "user"
     ]
     return tuple(sorted(scored, key=lambda pair: (not exempt(pair[0]), -pair[1], pair[0].id)))

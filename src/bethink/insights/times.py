@@ -8,8 +8,9 @@ it stands in. Only the common forms are known, and only those that name a defini
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
+from typing import TypeAlias
 
 import msgspec
 
@@ -20,6 +21,10 @@ _MONTHS += ["july", "august", "september", "october", "november", "december"]
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 _NUMBERS |= {"ten": 10, "eleven": 11, "twelve": 12, "a couple of": 2, "a couple": 2}
+
+
+_Resolved: TypeAlias = tuple[datetime, str]
+_Form: TypeAlias = tuple[re.Pattern[str], Callable[[re.Match[str], datetime, bool], _Resolved | None]]
 
 
 class When(msgspec.Struct, frozen=True):
@@ -44,8 +49,12 @@ def find(text: str, said: datetime, *, future: bool = False) -> When | None:
         future: the text speaks of what is to come: "in May" and "on Friday" are then the next ones, not the last.
     """
     said = said.astimezone(timezone.utc)
+    return _first(_DATES, text, said, future) or _first(_FORMS, text, said, future)
+
+
+def _first(forms: Sequence[_Form], text: str, said: datetime, future: bool) -> When | None:
     found: list[When] = []
-    for pattern, resolve in _FORMS:
+    for pattern, resolve in forms:
         match = pattern.search(text)
         if match is None:
             continue
@@ -56,14 +65,6 @@ def find(text: str, said: datetime, *, future: bool = False) -> When | None:
         if resolved is not None:
             found.append(When(*resolved, match.start(), match.end()))
     return min(found, key=lambda when: (when.start, -when.end), default=None)
-
-
-def _is_date(form: re.Pattern[str]) -> bool:
-    """Whether a form names the day itself: "on Saturday, March 12th" is 12 March, whatever Saturday is nearest."""
-    return "day" in form.groupindex and "month" in form.groupindex
-
-
-_Resolved = tuple[datetime, str]
 
 
 def _day(at: datetime) -> _Resolved:
@@ -187,10 +188,14 @@ def _form(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
 
 
-_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime, bool], _Resolved | None]], ...] = (
+_DATES: tuple[_Form, ...] = (
     (_form(r"(?:on )?(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"), _iso),
     (_form(rf"(?:on )?(?:the )?{_ORDINAL}(?: of)? {_MONTH}(?:,? {_YEAR})?"), _date),
     (_form(rf"(?:on )?{_MONTH} (?:the )?{_ORDINAL}(?:,? {_YEAR})?"), _date),
+)
+"""What names the day itself: "on Saturday, March 12th" is 12 March, whichever Saturday is nearest."""
+
+_FORMS: tuple[_Form, ...] = (
     (
         _form(r"(?P<word>the day before yesterday|the day after tomorrow|yesterday|last night|today|tonight|tomorrow)"),
         _named_day,

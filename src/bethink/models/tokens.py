@@ -24,8 +24,8 @@ from bethink.models import TokenCounter
 
 __all__ = ["IMAGE_TOKENS", "BuiltinCounter", "message_tokens", "truncate"]
 
-MESSAGE_TOKENS = 4
-"""What a chat format puts around each message: start, role separator, end; three or four in all that are published."""
+MESSAGE_TOKENS = 5
+"""What a chat format puts around each message: start, role, separator, end. (OpenAI documents 3 and the role.)"""
 CALL_TOKENS = 8
 """What a chat format puts around each tool call."""
 IMAGE_TOKENS = 1_600
@@ -34,10 +34,10 @@ IMAGE_TOKENS = 1_600
 
 
 class BuiltinCounter:
-    """A `TokenCounter` that needs nothing: about 10 µs for a turn of 35 words.
+    """A `TokenCounter` that needs nothing: about 15 µs for a turn of 35 words.
 
-    Over English chat it counts some 10 to 20 % more than OpenAI's tokenisers; over other languages, code, JSON and base64
-    up to twice as much, and less only for texts made to defeat it.
+    Measured against cl100k_base: English chat 1.2 times as many, Markdown with code and Python 1.35, JSON 1.15, base64 1.05,
+    other languages 1.0 to 1.6. A single sentence full of rare names may come out up to 7 % below.
     """
 
     @property
@@ -51,21 +51,21 @@ class BuiltinCounter:
         for start in range(0, len(text), _SLICE):
             for piece in _PIECE.findall(text, start, start + _SLICE):
                 in_english, elsewhere, telling = _weigh(piece)
-                if telling:
-                    english = _ENGLISH_REACH
                 if english:
                     total += in_english
                     english -= 1
                 else:
                     total += elsewhere
+                if telling:
+                    english = _ENGLISH_REACH
         return -(-total // _UNIT)
 
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:
-    """Tokens of a message with everything that is sent of it: its frame, role and name, text and reasoning, tool calls with
-    their ids and arguments, the id of the call it answers, and `IMAGE_TOKENS` for each part that is not text.
+    """Tokens of a message with everything that is sent of it: its frame and role, name, text and reasoning, tool calls
+    with their ids and arguments, the id of the call it answers, and `IMAGE_TOKENS` for each part that is not text.
     """
-    total = MESSAGE_TOKENS + counter.count(message.role)
+    total = MESSAGE_TOKENS
     if message.name:
         total += 1 + counter.count(message.name)
     if isinstance(message.content, str):
@@ -113,12 +113,12 @@ _ENGLISH_REACH = 40
 """For how many pieces (words and punctuation) a telling word speaks."""
 
 _PIECE = re.compile(
-    r"'(?:[stmd]|re|ve|ll)(?![A-Za-z])"
-    r"| ?(?:[A-Za-z0-9]|[^\x00-\x7f\s]){1,64}"
+    r" ?[^\x00-/:-@\[-`{-\x7f\s]{1,64}"  # a word: ASCII letters and digits, and all that is not ASCII
+    r"|'[stmd](?![A-Za-z])"
     r"| ?[!-/:-@\[-`{-~]{1,64}"
-    r"|\s{1,64}(?!\S)|\s{1,64}|."
+    r"|\s{1,64}(?<! )|\s{1,64}(?!\S)|\s|."
 )
-_BLANKS = re.compile(r"[\r\n]+|[^\r\n]+")
+_BLANKS = re.compile(r"[\r\n]+| +|[^\S \r\n]+")
 _SEGMENT = re.compile("[0-9]+|[A-Za-z]+")
 _HUMP = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _TELLING_WORDS = (
@@ -139,7 +139,14 @@ def _weigh(piece: str) -> tuple[int, int, bool]:
         rare = spaced and len(word) > 4 and (3 if word[0].isupper() else 1)
         return _UNIT * _english(word, spaced) + rare, _UNIT * _elsewhere(word), word in _TELLING
     weight = _UNIT * _other(piece, word, spaced)
+    if not word.isascii() and word[0].isascii():
+        # Weighed by another rule, it must not come out below its plain beginning.
+        weight = max(weight, *_weigh(piece[: _first_other(piece)])[:2])
     return weight, weight, False
+
+
+def _first_other(piece: str) -> int:
+    return next(at for at, character in enumerate(piece) if not character.isascii())
 
 
 def _other(piece: str, word: str, spaced: bool) -> int:
@@ -149,8 +156,9 @@ def _other(piece: str, word: str, spaced: bool) -> int:
         return math.ceil(sum(map(_character_weight, word)))
     if not word.isalnum():
         return 1 if piece[0] == "'" else _punctuation(word)
-    # A number takes no space before it into its token.
-    return spaced + sum(map(_segment, _SEGMENT.findall(word)))
+    # A number takes no space before it into its token. Long mixtures are base64 and hashes, which hold no words.
+    blob = math.ceil((0.65 if word.islower() else 0.75) * len(word)) if len(word) >= 12 else 0
+    return spaced + max(blob, sum(map(_segment, _SEGMENT.findall(word))))
 
 
 def _blanks(run: str) -> int:
@@ -176,9 +184,7 @@ def _english(word: str, spaced: bool) -> int:
         one, step = (8 if word.islower() else 7, 5) if spaced else (5, 5)
         return 1 + max(0, math.ceil((len(word) - one) / step))
     humps = _HUMP.findall(word)
-    if len(word) < 3 * len(humps):
-        return math.ceil(0.7 * len(word))
-    return sum(math.ceil(len(hump) / 2.5) if hump.isupper() else 1 + max(0, len(hump) - 1) // 5 for hump in humps)
+    return sum(math.ceil(len(hump) / 2.5) if hump.isupper() else 1 + (len(hump) - 1) // 5 for hump in humps)
 
 
 def _elsewhere(word: str) -> int:

@@ -84,7 +84,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: the message's or the record's.
-        score: 0 to 1, higher is better.
+        score: 0 to 1, higher is better, to six decimals.
         scores: what each leg added ("lexical", "dense") or took ("speaker"); they sum to `score`.
     """
 
@@ -169,16 +169,15 @@ def _scored(found: Found, query: str, terms: tuple[str, ...], ranker: Ranker) ->
             scores["dense"] = ranker.dense * min(1.0, max(0.0, candidate.cosine))
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
             scores["speaker"] = -ranker.speaker * sum(scores.values())
-        yield _Scored(candidate, scores, sum(scores.values()))
+        # Rounded, so that float noise of another machine's vectors does not decide between equals.
+        yield _Scored(candidate, scores, round(sum(scores.values()), 6))
 
 
 def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
-    def place(each: _Scored) -> tuple[float, float, str, str, int]:
+    def place(each: _Scored) -> tuple[float, float, str, Namespace, str, int]:
         candidate = each.candidate
-        # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        return (
-            -round(each.score, 9), -min(candidate.at, now).timestamp(), candidate.id, candidate.thread_id or "", candidate.seq
-        )  # fmt: skip
+        newest = -min(candidate.at, now).timestamp()
+        return -each.score, newest, candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
 
     return sorted(scored, key=place)
 

@@ -78,7 +78,7 @@ def import_file(
             messages += len(batch)
             if progress is not None:
                 progress(len(batch))
-        if (end or conversation.ended) and conversation.messages:
+        if end and conversation.messages:
             reflect(engine, where, conversation.thread_id)
             ended += 1
     records = _import_records(engine, namespace, path, on_error, errors) if format == "jsonl" else 0

@@ -16,7 +16,7 @@ __all__ = ["replay"]
 def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
     """The context that a receipt was given for, the same bytes."""
 
-    scope = Scope(namespace, subtree=True)
+    scope = Scope(namespace)
     receipts = engine.store.get(Get(scope=scope, receipts=(receipt_id,))).receipts
     if not receipts:
         raise NotFound(f"no context {receipt_id!r} in {'/'.join(namespace)} — it was never made here, or was forgotten")

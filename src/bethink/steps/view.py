@@ -46,6 +46,7 @@ def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: in
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages))
+        talk = _not_covered(talk, transcript.nodes, thread.folded_through)
         fixed = size_of(pinned, engine.counter)
         planned = plan(talk, budget=budget, fixed=fixed, size=size, settings=engine.settings)
         if not planned.fold:
@@ -86,6 +87,14 @@ def _without_pinned(found: Sequence[Group]) -> tuple[tuple[Message, ...], tuple[
     numbers = {group.number for group in pinned}
     messages = sorted((message for group in pinned for message in group.messages), key=lambda message: message.seq)
     return tuple(messages), tuple(group for group in found if group.number not in numbers)
+
+
+def _not_covered(found: tuple[Group, ...], nodes: Sequence[Node], through: int) -> tuple[Group, ...]:
+    """Groups past `through` that no node stands for. (A fork may inherit nodes beyond its own `folded_through`.)"""
+    spans = [span for node in nodes if node.last_seq > through for span in node.covers]
+    if not spans:
+        return found
+    return tuple(group for group in found if not any(first <= group.last_seq <= last for first, last in spans))
 
 
 def _unfolded(engine: Engine, namespace: Namespace, thread_id: str) -> Transcript:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from bethink.errors import BethinkError
 from bethink.messages import Message, ToolCall
@@ -44,6 +44,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import START, HashEmbedder
+from bethink.testing.strategies import histories
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.values import Namespace
 
@@ -55,13 +56,15 @@ _NAMESPACES: tuple[Namespace, ...] = (("a",), ("a", "b"), ("ab",))
 _EVERYTHING = Scope((), subtree=True)
 _EMBEDDER = HashEmbedder()
 
-_namespaces = st.sampled_from(_NAMESPACES)
+# One namespace and one thread come more often than the others, so that something builds up.
+_namespaces = st.sampled_from((("a",), ("a",), ("a",), ("a", "b"), ("ab",)))
 _scopes = st.builds(Scope, _namespaces, st.booleans())
-_threads = st.sampled_from(("t1", "t2", "t3"))
+_threads = st.sampled_from(("t1", "t1", "t2", "t3"))
 _texts = st.sampled_from(
     ("bees make honey", "rain in Lisbon", "honey from Lisbon", "東京に雨", "bees bees rain", "", "100 % of a_b")
 )
 _record_ids = st.sampled_from(("r1", "r2", "r3", "r4"))
+_KINDS = ("message", "note", "insight", "summary")
 _call_ids = st.sampled_from(("c1", "c2", "c3"))
 
 
@@ -112,7 +115,18 @@ class StoreMachine(RuleBasedStateMachine):
     def message(self, role: str, content: str | None, **fields: Any) -> Message:
         return Message(id=self.fresh("m"), role=role, content=content, created_at=self.now(), **fields)  # type: ignore[arg-type]
 
-    @rule(namespace=_namespaces, thread_id=_threads, texts=st.lists(_texts, max_size=3), pinned=st.booleans())
+    @initialize(history=histories(max_size=8), texts=st.lists(_texts, max_size=2), embedded=st.booleans())
+    def begin(self, history: list[Message], texts: list[str], embedded: bool) -> None:
+        """A conversation and a few notes to start with, so that every step has something to act on."""
+        self.append(("a",), "t1", *history)
+        notes = (
+            Note(id=f"r{number}", text=text, trust="user", recorded_at=self.now()) for number, text in enumerate(texts, start=1)
+        )
+        self.put(("a",), *notes)
+        if embedded:
+            self.embed_waiting(("a",), 100)
+
+    @rule(namespace=_namespaces, thread_id=_threads, texts=st.lists(_texts, max_size=5), pinned=st.booleans())
     def append_turns(self, namespace: Namespace, thread_id: str, texts: list[str], pinned: bool) -> None:
         role = "system" if pinned else "user"
         self.append(namespace, thread_id, *(self.message(role, text) for text in texts))
@@ -262,8 +276,10 @@ class StoreMachine(RuleBasedStateMachine):
         expected = data.draw(st.sampled_from((thread.reflected_through, thread.reflected_through, 1)))
         self.put(thread.namespace, summary, cursor=Cursor(thread.thread_id, "reflected", expected, thread.tip))
 
-    @rule(namespace=_namespaces, record_id=_record_ids, by=st.none() | _record_ids, closed=st.booleans())
-    def retire(self, namespace: Namespace, record_id: str, by: str | None, closed: bool) -> None:
+    @rule(data=st.data(), namespace=_namespaces, by=st.none() | _record_ids, closed=st.booleans())
+    def retire(self, data: st.DataObject, namespace: Namespace, by: str | None, closed: bool) -> None:
+        there = [stored.record.id for stored in _scan(self.reference, "records", Scope(namespace))]
+        record_id = data.draw(st.sampled_from([*there, "unknown"]))
         if by != record_id:
             valid_to = START if closed else None
             self.put(namespace, retire=(Retire(record_id, self.now(), "newer", superseded_by=by, valid_to=valid_to),))
@@ -300,6 +316,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(namespace=_namespaces, amount=st.integers(1, 8))
     def embed(self, namespace: Namespace, amount: int) -> None:
+        self.embed_waiting(namespace, amount)
+
+    def embed_waiting(self, namespace: Namespace, amount: int) -> None:
         """Vectors for some of the waiting units. Their numbers are each store's own; their texts are the same."""
 
         def embed(store: Store) -> list[str]:
@@ -317,7 +336,7 @@ class StoreMachine(RuleBasedStateMachine):
         scope=_scopes,
         query=_texts,
         near=st.none() | _texts,
-        kinds=st.sets(st.sampled_from(("message", "note", "insight", "summary"))),
+        kinds=st.just(set(_KINDS)) | st.sets(st.sampled_from(_KINDS)),
         current=st.booleans(),
     )
     def search(self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool) -> None:
@@ -341,15 +360,11 @@ class StoreMachine(RuleBasedStateMachine):
     def forget_record(self, scope: Scope, record_id: str) -> None:
         self.forget(scope, record_id=record_id)
 
-    @rule(scope=_scopes, thread_id=_threads)
-    def forget_thread(self, scope: Scope, thread_id: str) -> None:
-        self.forget(scope, thread_id=thread_id)
-
-    @rule(scope=_scopes, surely=st.integers(0, 4))
-    def forget_scope(self, scope: Scope, surely: int) -> None:
-        # Not too often, or no run would ever hold much.
+    @rule(scope=_scopes, thread_id=st.none() | _threads, surely=st.integers(0, 4))
+    def forget_much(self, scope: Scope, thread_id: str | None, surely: int) -> None:
+        """A thread or a whole scope; not too often, or no run would ever hold much."""
         if surely == 0:
-            self.forget(scope)
+            self.forget(scope, **({} if thread_id is None else {"thread_id": thread_id}))
 
     def forget(self, scope: Scope, **named: str) -> None:
         request = Forget(scope=scope, at=self.now(), **named)

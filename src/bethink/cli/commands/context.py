@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bethink.cli.render import Page
     from bethink.context import Context
 
-__all__ = ["facts_of", "register", "show_lines"]
+__all__ = ["facts_of", "register"]
 
 _SHOWN_CHARACTERS = 150
 
@@ -65,7 +65,7 @@ def facts_of(built: Context) -> dict[str, Any]:
 
 
 def _show(page: Page, built: Context, *, recorded: bool) -> None:
-    show_lines(page, built)
+    _show_lines(page, built)
     page.blank()
     page.say(f"{built.tokens:,} of {built.budget:,} tokens, in {len(built.messages)} messages")
     for left_out in built.omitted:
@@ -74,11 +74,11 @@ def _show(page: Page, built: Context, *, recorded: bool) -> None:
         page.exact(f"bethink replay {built.receipt_id}")
 
 
-def show_lines(page: Page, built: Context, *, limit: int = _SHOWN_CHARACTERS) -> None:
+def _show_lines(page: Page, built: Context) -> None:
     """The lines of a context under their sections, each with its reason and its tokens."""
     from bethink.cli.render import one_line
 
     for section, lines in groupby(built.lines, key=lambda line: line.section):
         page.heading(section)
         for line in lines:
-            page.item(one_line(line.text, limit), f"{line.reason} · {line.tokens} tokens")
+            page.item(one_line(line.text, _SHOWN_CHARACTERS), f"{line.reason} · {line.tokens} tokens")

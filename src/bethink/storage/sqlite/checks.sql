@@ -63,20 +63,28 @@ WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE u.kind = 'message' AND m.id = u
   AND NOT EXISTS (SELECT 1 FROM records r WHERE u.kind <> 'message' AND r.id = u.owner AND r.unit = u.id);
 
 -- name: totals_wrong
--- has totals that are not those of its units
+-- has totals that are not those of its merged units and of its vectors
 SELECT 'namespace row ' || n.id FROM namespaces n
-LEFT JOIN (SELECT namespace, count(*) AS units, sum(length) AS length, sum(embedded) AS embedded FROM units GROUP BY namespace) s
-  ON s.namespace = n.id
-WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0) OR n.embedded <> coalesce(s.embedded, 0);
+LEFT JOIN (SELECT namespace, count(*) AS units, sum(length) AS length FROM units
+    WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through') GROUP BY namespace) s ON s.namespace = n.id
+LEFT JOIN (SELECT namespace, count(*) AS embedded FROM vectors GROUP BY namespace) v ON v.namespace = n.id
+WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0) OR n.embedded <> coalesce(v.embedded, 0);
 
 -- name: vector_astray
 -- has no unit, or differs from it in namespace, kind or state
 SELECT 'vector row ' || v.id FROM vectors v LEFT JOIN units u ON u.id = v.unit
-WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired OR u.embedded = 0;
+WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired;
 
--- name: unit_without_vector
--- counts as embedded and has no vector
-SELECT 'unit ' || id FROM units WHERE embedded = 1 AND id NOT IN (SELECT unit FROM vectors);
+-- name: unit_neither_pending_nor_embedded
+-- has no vector and does not wait for one, or both
+SELECT 'unit ' || id FROM units
+WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through')
+  AND (id IN (SELECT unit FROM vectors)) = (id IN (SELECT unit FROM pending));
+
+-- name: pending_astray
+-- waits for a vector and is not there, or is not merged yet
+SELECT 'unit ' || p.unit FROM pending p LEFT JOIN units u ON u.id = p.unit
+WHERE u.id IS NULL OR u.namespace <> p.namespace OR u.id > (SELECT value FROM meta WHERE key = 'merged_through');
 
 -- name: unit_not_in_lexicon
 -- cannot be found by its words

@@ -21,7 +21,7 @@ SELECT id, path, units, length, embedded, changes FROM namespaces WHERE path >= 
 SELECT path FROM namespaces WHERE id = ?;
 
 -- name: add_to_totals
--- Count units in and out of a namespace.
+-- Count merged units in and out of a namespace, and vectors.
 UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedded + ?, changes = changes + ? WHERE id = ?;
 
 -- name: find_thread
@@ -65,7 +65,9 @@ INSERT INTO calls (thread, call_id, grp, answered) VALUES (?, ?, ?, ?)
 ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
 
 -- name: add_unit
-INSERT INTO units (namespace, kind, owner, retired, length, terms) VALUES (?, ?, ?, ?, ?, ?);
+-- With the next number that was never used.
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms)
+VALUES (1 + max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHERE key = 'last_unit')), ?, ?, ?, ?, ?, ?);
 
 -- name: add_message
 INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, unit, body, raw, raw_format)
@@ -77,12 +79,12 @@ SELECT 1 FROM messages WHERE thread = ?1 AND grp <> seq AND grp <= ?2 AND seq > 
 
 -- name: last_unit
 -- The greatest unit number ever given.
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'units'), 0);
+SELECT max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHERE key = 'last_unit'));
 
 -- name: fork_units
--- Copies of the units of the messages between two numbers, for owners moved by the third parameter; same order.
-INSERT INTO units (namespace, kind, owner, retired, embedded, length, terms)
-SELECT u.namespace, u.kind, u.owner + ?3, u.retired, u.embedded, u.length, u.terms
+-- Copies of the units of the messages between two numbers, for owners moved by ?3, numbered from ?4 + 1 in the same order.
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms)
+SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms
 FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
 
 -- name: fork_messages
@@ -102,10 +104,6 @@ WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
 -- name: fork_calls
 -- The calls of a thread in groups up to a seq, for another thread.
 INSERT INTO calls (thread, call_id, grp, answered) SELECT ?3, call_id, grp, answered FROM calls WHERE thread = ?1 AND grp <= ?2;
-
--- name: unit_totals
--- Count, length and vectors of the units after a number in a namespace.
-SELECT count(*), coalesce(sum(length), 0), coalesce(sum(embedded), 0) FROM units WHERE id > ? AND namespace = ?;
 
 -- name: messages_between
 -- The newest messages between two numbers, exclusive, newest first.
@@ -210,13 +208,14 @@ INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET valu
 UPDATE meta SET value = value + 1 WHERE key = 'erasures_due';
 
 -- name: unmerged_units
--- Units that are not in the lexicon yet.
-SELECT id, namespace, kind, retired, terms FROM units WHERE id > ? ORDER BY id;
+-- Units that are not merged yet, and whether each has a vector.
+SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
+FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id > ? ORDER BY u.id;
 
 -- name: unmerged_in_scope
--- Units of a scope that are not in the lexicon yet.
+-- Units of a scope that are not merged yet.
 SELECT u.id, u.kind, u.retired, u.length, u.terms FROM units u JOIN namespaces n ON n.id = u.namespace
-WHERE u.id > ? AND n.path >= ? AND n.path < ?;
+WHERE u.id > (SELECT value FROM meta WHERE key = 'merged_through') AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
 INSERT INTO lexicon (rowid, tags, terms) VALUES (?, ?, ?);
@@ -230,7 +229,9 @@ INSERT INTO lexicon (lexicon, rowid, tags, terms) VALUES ('delete', ?, ?, ?);
 INSERT INTO lexicon (lexicon) VALUES ('optimize');
 
 -- name: units_by_id
-SELECT id, namespace, kind, retired, embedded, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
+-- Units, and whether each has a vector.
+SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
+FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id IN (SELECT value FROM json_each(?)) ORDER BY u.id;
 
 -- name: drop_units
 DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
@@ -245,14 +246,13 @@ UPDATE vectors SET retired = ? WHERE unit = ?;
 DELETE FROM vectors WHERE unit IN (SELECT value FROM json_each(?));
 
 -- name: unit_in_scope
-SELECT u.namespace, u.kind, u.retired, u.embedded FROM units u JOIN namespaces n ON n.id = u.namespace
+-- A unit of a scope, and whether it has a vector.
+SELECT u.namespace, u.kind, u.retired, v.id IS NOT NULL
+FROM units u JOIN namespaces n ON n.id = u.namespace LEFT JOIN vectors v ON v.unit = u.id
 WHERE u.id = ? AND n.path >= ? AND n.path < ?;
 
 -- name: add_vector
 INSERT INTO vectors (unit, namespace, kind, retired, data) VALUES (?, ?, ?, ?, ?);
-
--- name: embed_unit
-UPDATE units SET embedded = 1 WHERE id = ?;
 
 -- name: vectors_after
 -- The vectors of a namespace with numbers above one that is known.
@@ -312,12 +312,18 @@ WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
 ORDER BY c.id {order} LIMIT ?6;
 
 -- name: scan_pending
--- Units without a vector, with the body of what they stand for.
+-- Units without a vector, with the body of what they stand for: those that are merged, then the newest.
+SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+  (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
+FROM pending p JOIN units u ON u.id = p.unit JOIN namespaces n ON n.id = p.namespace
+WHERE p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
+UNION ALL
 SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
   (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
 FROM units u JOIN namespaces n ON n.id = u.namespace
-WHERE u.embedded = 0 AND u.id > ?1 AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4
-ORDER BY u.id {order} LIMIT ?5;
+WHERE u.id > max(?1, (SELECT value FROM meta WHERE key = 'merged_through')) AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4
+  AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.unit = u.id)
+ORDER BY 1 {order} LIMIT ?5;
 
 -- name: count_threads
 SELECT count(*), coalesce(sum(t.count), 0) FROM threads t JOIN namespaces n ON n.id = t.namespace WHERE n.path >= ? AND n.path < ?;
@@ -433,7 +439,9 @@ UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';
 DELETE FROM vectors;
 
 -- name: unembed_units
-UPDATE units SET embedded = 0 WHERE embedded = 1;
+-- Every merged unit waits for its vector again.
+INSERT OR IGNORE INTO pending (unit, namespace)
+SELECT id, namespace FROM units WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through');
 
 -- name: unembed_namespaces
 UPDATE namespaces SET embedded = 0, changes = changes + 1 WHERE embedded > 0;
@@ -479,3 +487,21 @@ UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
 UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)
 LIMIT 1;
+
+-- name: count_vectors_after
+-- Vectors of units after a number, in a namespace.
+SELECT count(*) FROM vectors WHERE unit > ? AND namespace = ?;
+
+-- name: count_unmerged
+SELECT count(*) FROM units u JOIN namespaces n ON n.id = u.namespace
+WHERE u.id > (SELECT value FROM meta WHERE key = 'merged_through') AND n.path >= ? AND n.path < ?;
+
+-- name: add_pending
+INSERT INTO pending (unit, namespace) VALUES (?, ?);
+
+-- name: drop_pending
+DELETE FROM pending WHERE unit IN (SELECT value FROM json_each(?));
+
+-- name: remember_unit
+-- This unit number was used, if only by a unit that has been removed.
+UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';

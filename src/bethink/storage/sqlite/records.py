@@ -28,7 +28,7 @@ from bethink.storage.base import (
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.threads import find_thread
-from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, embed, intern, length_of, merge_if_due, set_retired
+from bethink.storage.sqlite.units import add_unit, embed, intern, merge_if_due, set_retired
 from bethink.storage.sqlite.values import (
     decode_message,
     decode_node,
@@ -137,7 +137,6 @@ def index_record(database: Database, namespace: int, number: int, record: AnyRec
     unit = add_unit(database, namespace, record.kind, number, terms, retired=not record.current)
     database.execute(q.set_record_unit, (unit, number))
     if unit is not None:
-        add_to_totals(database, namespace, Totals(1, length_of(terms)))
         merge_if_due(database, unit, unit)
 
 

@@ -2,7 +2,7 @@
 
 FTS5's own `bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is
 chosen by BM25 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the units that are
-not in the lexicon yet. Every term is a quoted string in the query, so no text is ever read as an operator.
+not merged yet. Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from bethink.storage.base import Candidate, Found, Search
 from bethink.storage.sqlite.dense import Similarities, Spaces
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.units import merged_through
 from bethink.storage.sqlite.values import decode_message, decode_record, listed, namespace_of, path_of, path_range
 
 __all__ = ["search"]
@@ -35,13 +34,14 @@ class _Counted(NamedTuple):
 def search(database: Database, request: Search, spaces: Spaces) -> Found:
     """See `storage.base.Search`."""
     namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
-    units = sum(row[2] for row in namespaces)
+    tail = database.execute(q.unmerged_in_scope, path_range(request.scope))
+    units = sum(row[2] for row in namespaces) + len(tail)
     if not units:
         return Found(candidates=(), units=0, mean_length=0.0, frequency={}, pending=0)
-    mean_length = sum(row[3] for row in namespaces) / units
+    mean_length = (sum(row[3] for row in namespaces) + sum(row[3] for row in tail)) / units
     pending = units - sum(row[4] for row in namespaces)
 
-    lexicon = _Lexicon(database, request, namespaces)
+    lexicon = _Lexicon(database, request, namespaces, tail)
     frequency = lexicon.frequency()
     counted = lexicon.matching()
 
@@ -74,18 +74,15 @@ def search(database: Database, request: Search, spaces: Spaces) -> Found:
 
 
 class _Lexicon:
-    """The lexical leg of one search: the rows of the lexicon, and the units that are not in it yet (the tail)."""
+    """The lexical leg of one search: the rows of the lexicon, and the units that are not merged yet (the tail)."""
 
-    def __init__(self, database: Database, request: Search, namespaces: list[Row]) -> None:
+    def __init__(self, database: Database, request: Search, namespaces: list[Row], tail: list[Row]) -> None:
         self._database = database
         self._request = request
         self.terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self.terms)
         self._scope = _scope_tag(request, namespaces)
-        self._tail: list[tuple[int, str, int, _Counted]] = []
-        if self.terms:
-            rows = database.execute(q.unmerged_in_scope, (merged_through(database), *path_range(request.scope)))
-            self._tail = [(unit, kind, retired, self._count(length, terms)) for unit, kind, retired, length, terms in rows]
+        self._tail = [(unit, kind, retired, self._count(length, terms)) for unit, kind, retired, length, terms in tail]
 
     def frequency(self) -> dict[str, int]:
         """In how many units of the scope each term occurs, whatever their kind and current or not; absent for none."""

@@ -174,7 +174,7 @@ class SqliteStore:
         thread_count, messages = database.execute(q.count_threads, span)[0]
         kinds = database.execute(q.count_records, span)
         totals = database.execute(q.namespaces_in_scope, span)
-        units = sum(row[2] for row in totals)
+        units = sum(row[2] for row in totals) + database.execute(q.count_unmerged, span)[0][0]
         return Stats(
             namespaces=database.execute(q.count_namespaces, span)[0][0],
             threads=thread_count,

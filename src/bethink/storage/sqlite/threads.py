@@ -16,7 +16,7 @@ from bethink.storage.base import Append, Appended, Fold, Read, Transcript
 from bethink.storage.derive import nodes_within
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, length_of, merge_if_due
+from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, merge_if_due
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
     body_of,
@@ -158,14 +158,12 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
     first = number << SEQ_BITS
     rows = []
     units = []
-    length = 0
     for message in placed.messages:
         assert message.created_at is not None, "the caller gives every message its time"
         seq, raw, terms = message.seq, message.raw, batch.terms[message.id]
         unit = add_unit(database, namespace, "message", first + seq, terms)
         if unit is not None:
             units.append(unit)
-            length += length_of(terms)
         created = batch.at if message.created_at is batch.request.at else micros(message.created_at)
         row = (first + seq, number, seq, message.id, message.group, message.role, message.pinned, created, unit)
         rows.append((*row, batch.bodies[message.id], raw.json if raw else None, raw.format if raw else None))
@@ -178,7 +176,6 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
         database.executemany(q.set_call, states)
     database.execute(q.extend_thread, (placed.messages[-1].seq, len(rows), batch.at, number))
     if units:
-        add_to_totals(database, namespace, Totals(len(units), length))
         merge_if_due(database, units[0], units[-1])
 
 
@@ -219,14 +216,13 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
 
     moved = (thread - parent.thread) << SEQ_BITS
     last_unit = database.execute(q.last_unit)[0][0]
-    database.execute(q.fork_units, (*span, moved))
+    database.execute(q.fork_units, (*span, moved, last_unit))
     database.execute(q.fork_messages, (*span, moved, thread, last_unit))
     database.execute(q.fork_vectors, (*span, moved))
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
-    units, length, embedded = database.execute(q.unit_totals, (last_unit, parent.namespace))[0]
-    if units:
-        add_to_totals(database, parent.namespace, Totals(units, length, embedded))
-        merge_if_due(database, last_unit + 1, last_unit + units)
+    embedded = database.execute(q.count_vectors_after, (last_unit, parent.namespace))[0][0]
+    add_to_totals(database, parent.namespace, Totals(embedded=embedded))
+    merge_if_due(database, last_unit + 1, database.execute(q.last_unit)[0][0])
     _add_nodes(database, thread, nodes)
     return _Basis(thread, parent.namespace, parent.tip)
 

@@ -4,7 +4,8 @@
 
 There is no thread of its own. Whoever finds nobody leading leads at once, so a single caller waits for nobody; those who come
 while it commits queue up and share the next commit, led by one of them. A commit costs one wait for the disk, however many
-operations are in it.
+operations are in it. So when there was a crowd, the next leader waits a moment for those who have just been served to come
+back (at most a quarter of what the last commit took): otherwise two halves of the crowd would take turns.
 
 An operation looks before it writes: what it refuses, it refuses before its first change, and the group goes on without it. If
 one fails after a change, the whole group is rolled back and each of its operations runs again in a transaction of its own.
@@ -14,6 +15,7 @@ No savepoints: the full-text index writes out a segment at each.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +32,7 @@ T = TypeVar("T")
 Operation = Callable[[Database], Any]
 
 _MAX_GROUP = 128
+_LONGEST_WAIT = 0.002
 
 
 class _Job:
@@ -68,8 +71,13 @@ class Writer:
         self._database = database
         self._mutex = threading.Lock()
         self._queue: deque[_Job] = deque()
+        self._gathering = threading.Condition(self._mutex)
         self._leading = False
         self._closed = False
+        self._crowd = 1
+        """How many were writing at once when the last group was done."""
+        self._last_commit = 0.0
+        """How long it took, in seconds."""
         self.max_group = max_group
 
     def run(self, operation: Callable[[Database], T]) -> T:
@@ -91,6 +99,8 @@ class Writer:
             self._queue.append(job)
             leads = not self._leading
             self._leading = True
+            if len(self._queue) == self._crowd:
+                self._gathering.notify()
         if not leads:
             self._wait(job)
         if not job.done:
@@ -114,20 +124,26 @@ class Writer:
     def _lead(self) -> None:
         """Run what is queued. The first in the queue is always the leader's own job."""
         with self._mutex:
+            if len(self._queue) < self._crowd:
+                self._gathering.wait_for(lambda: len(self._queue) >= self._crowd, min(self._last_commit / 4, _LONGEST_WAIT))
             jobs = [self._queue.popleft()]
             while not jobs[0].solo and self._queue and not self._queue[0].solo and len(jobs) < self.max_group:
                 jobs.append(self._queue.popleft())
+        started = time.monotonic()
         try:
             if jobs[0].solo:
                 self._alone(jobs[0])
             else:
                 self._commit(jobs)
         finally:
-            self._pass_on()
+            with self._mutex:
+                self._last_commit = time.monotonic() - started
+                self._crowd = min(len(jobs) + len(self._queue), self.max_group)
             for job in jobs:
                 if not job.done:
                     job.fail(StoreError("the write was interrupted and may not be stored — a retry stores nothing twice"))
                 job.wake.release()
+            self._pass_on()
 
     def _pass_on(self) -> None:
         """Wake the first in the queue to lead, or let the next who comes do so."""

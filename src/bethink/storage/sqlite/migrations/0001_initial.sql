@@ -3,13 +3,14 @@
 -- queries need. `application_id` and `user_version` say that the file is ours and which schema it has.
 
 -- A namespace's path is its segments, each followed by U+001F, which no segment may hold: a prefix of whole segments is then a
--- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units.
+-- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units, of those that
+-- have been merged (see units): an append touches as few pages as it can.
 CREATE TABLE namespaces (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     path     TEXT NOT NULL UNIQUE,
     units    INTEGER NOT NULL DEFAULT 0,
-    length   INTEGER NOT NULL DEFAULT 0, -- terms in all its units
-    embedded INTEGER NOT NULL DEFAULT 0, -- units that have a vector
+    length   INTEGER NOT NULL DEFAULT 0, -- terms in them
+    embedded INTEGER NOT NULL DEFAULT 0, -- vectors, of merged units and others
     changes  INTEGER NOT NULL DEFAULT 0  -- grows when a vector goes, or its unit is retired or revived; other processes watch it
 ) STRICT;
 
@@ -113,19 +114,25 @@ CREATE TABLE receipts (
 
 CREATE INDEX receipts_by_thread ON receipts (namespace, thread_id);
 
--- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text.
+-- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text;
+-- meta.last_unit remembers the greatest that was removed. (AUTOINCREMENT would cost every append a page of its own.)
+-- Units up to meta.merged_through are in the lexicon, in the totals of their namespace and, without a vector, in `pending`.
+-- The newest are moved there in batches, and read as they are until then.
 CREATE TABLE units (
-    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    id        INTEGER PRIMARY KEY,
     namespace INTEGER NOT NULL REFERENCES namespaces (id),
     kind      TEXT NOT NULL,
     owner     INTEGER NOT NULL, -- messages.id or records.id
     retired   INTEGER NOT NULL DEFAULT 0,
-    embedded  INTEGER NOT NULL DEFAULT 0,
     length    INTEGER NOT NULL,
     terms     TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX units_pending ON units (namespace, id) WHERE embedded = 0;
+-- Merged units that wait for their vector.
+CREATE TABLE pending (
+    unit      INTEGER PRIMARY KEY REFERENCES units (id),
+    namespace INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE vectors (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -138,7 +145,6 @@ CREATE TABLE vectors (
 
 CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired);
 
--- Units up to meta.merged_through; the newest are moved here in batches, and searched as they are until then.
 -- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
 -- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "live" unless it is retired.
 CREATE VIRTUAL TABLE lexicon USING fts5 (
@@ -148,13 +154,13 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     tokenize = "ascii tokenchars '!""#$%&()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 
--- embedder (JSON of its fingerprint), merged_through (unit id), erasures_due and erasures_done (how many forgets have left deleted
--- bytes in the file, and of how many it has been cleaned).
+-- embedder (JSON of its fingerprint), last_unit and merged_through (see units), erasures_due and erasures_done (how many forgets
+-- have left deleted bytes in the file, and of how many it has been cleaned).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO meta (key, value) VALUES ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0);
+INSERT INTO meta (key, value) VALUES ('last_unit', 0), ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0);
 
 INSERT INTO lexicon (lexicon, rank) VALUES ('rank', 'bm25(0.0, 1.0)');
