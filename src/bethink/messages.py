@@ -68,7 +68,9 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A piece of content. `text` for text and reasoning; `ref` (a URL, data URL or file id) for what is not text."""
+    """A piece of content. `text` for text and reasoning (a file's name, the type of an "other" part); `ref` (a URL, data URL or
+    file id) for what is not text.
+    """
 
     type: PartType
     text: str = ""

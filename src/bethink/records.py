@@ -187,7 +187,8 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of a context outside the recent messages: where it stood, what it was made of, why it was there.
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
-    -1 for the whole. `cut` is the span of a message's text that was shown, in characters.
+    -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
+    taken the place of something the line says.
     """
 
     section: str
@@ -197,6 +198,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True):
     index: int = -1
     tokens: int = 0
     cut: tuple[int, int] | None = None
+    changed_by: str = ""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
 
 

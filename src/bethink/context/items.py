@@ -47,7 +47,11 @@ _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One line that may go into the memory block, and why."""
+    """One line that may go into the memory block, and why.
+
+    `changed`/`changed_by`: what has since taken the place of something this line says, and the id of that record. The line is
+    shown with it, so that old words are not read as the present state.
+    """
 
     section: SectionName
     of: Literal["message", "record", "node"]
@@ -61,6 +65,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     cut: tuple[int, int] | None = None
     scores: dict[str, float] = msgspec.field(default_factory=dict)
     sources: tuple[str, ...] = ()
+    changed: str = ""
+    changed_by: str = ""
 
 
 def handle(record_id: str) -> str:
@@ -158,6 +164,8 @@ def line_of(item: Item) -> str:
     label = [_plain(item.speaker) or item.trust, f"{item.at:%Y-%m-%d}"]
     if item.trust in ("tool", "external") and item.of != "node":
         label.append("unverified")
+    if item.changed:
+        label.append(f"since then: {_plain(item.changed)}")
     mark = f" [mem:{handle(item.id)}]" if item.of == "record" else ""
     return f"- {_plain(item.text)} ({', '.join(label)}){mark}"
 

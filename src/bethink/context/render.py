@@ -162,6 +162,7 @@ def receipt_for(
                 reason=item.reason,
                 tokens=counter.count(line_of(item)) + 1,
                 cut=item.cut,
+                changed_by=item.changed_by,
                 scores=item.scores,
             )
             for item in made_of.items
@@ -224,6 +225,14 @@ def _of(things: Mapping[Any, Any], key: object, receipt: Receipt) -> Any:
 
 
 def _item_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: TokenCounter) -> Item:
+    item = _line_again(line, named, receipt, counter)
+    if not line.changed_by:
+        return item
+    successor: AnyRecord = _of(named.records, line.changed_by, receipt)
+    return msgspec.structs.replace(item, changed=successor.text, changed_by=successor.id)
+
+
+def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: TokenCounter) -> Item:
     section: SectionName = next(name for name in BLOCK if name == line.section)
     if line.of == "message":
         item = item_of_message(_of(named.quoted, line.id, receipt), counter, line.reason, line.scores, line.cut)

@@ -49,8 +49,7 @@ class BuiltinCounter:
         english = 0
         # By slices, so that a text of megabytes does not become one list of a million pieces.
         for start in range(0, len(text), _SLICE):
-            for piece in _PIECE.findall(text, start, start + _SLICE):
-                in_english, elsewhere, telling = _weigh(piece)
+            for in_english, elsewhere, telling in map(_weigh, _PIECE.findall(text, start, start + _SLICE)):
                 if english:
                     total += in_english
                     english -= 1

@@ -142,7 +142,8 @@ _HAN = re.compile(f"[{_HAN_RANGES}]")
 _CHUNK = re.compile(f"([{_UNSPACED}]+)|({_WORD}(?:{_JOINT}{{1,3}}{_WORD}){{0,7}})")
 _ASCII_CHUNK = re.compile("W(?:J{1,3}W){0,7}".replace("W", f"[a-z0-9]{{1,{MAX_TERM_LENGTH}}}").replace("J", _JOINT))
 _PART = re.compile(r"[^-'./_:,@+]+")
-_CONTRACTION = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)(?![a-z0-9])|(?<=n)'(?=t(?![a-z0-9]))")
+# Written with the apostrophe first, which a search skips to.
+_CONTRACTION = re.compile(r"'(?:(?<=[a-z]')(?:s|re|ve|ll|d|m)(?![a-z0-9])|(?<=n')(?=t(?![a-z0-9])))")
 _DIGIT = re.compile(r"\d")
 
 

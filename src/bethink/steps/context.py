@@ -71,20 +71,39 @@ def _items(
 
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
-    records = [stored.record for stored in engine.records(Scope(namespace), kinds=("note", "insight"))]
-    items = [item_of_record(record, "pinned", "pinned") for record in records if record.pinned]
-    insights = [
-        record for record in records if isinstance(record, Insight) and record.subject in subjects and not record.pinned
-    ]
-    for insight, score in select_profile(insights, now=now, settings=engine.settings):
+    insights = engine.insights(namespace)
+    notes = [stored.record for stored in engine.records(Scope(namespace), kinds=("note",)) if stored.record.pinned]
+    current = [insight for insight in insights if insight.current]
+    items = [item_of_record(record, "pinned", "pinned") for record in (*notes, *current) if record.pinned]
+    known = [insight for insight in current if insight.subject in subjects and not insight.pinned]
+    for insight, score in select_profile(known, now=now, settings=engine.settings):
         items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))
+    said: list[Item] = []
     previous = previous_session(engine, namespace, thread_id)
     if previous is not None:
-        items += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
-    items += _summary_items(engine, view.nodes, shown, budget)
+        said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
+    said += _summary_items(engine, view.nodes, shown, budget)
     if query:
-        items += _recalled_items(engine, namespace, query, shown, {item.id for item in items})
-    return tuple(items)
+        said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)})
+    return (*items, *_with_changes(said, insights))
+
+
+def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[Item]:
+    """Items, those that quote a message which said something superseded since with what took its place."""
+    by_id = {insight.id: insight for insight in insights}
+    changed: dict[str, Insight] = {}
+    for insight in insights:
+        successor = by_id.get(insight.superseded_by or "")
+        while successor is not None and successor.superseded_by is not None:
+            successor = by_id.get(successor.superseded_by)
+        if successor is not None and successor.current:
+            fresh = {source.message_id for source in successor.sources}
+            changed.update({source.message_id: successor for source in insight.sources if source.message_id not in fresh})
+    found: list[Item] = []
+    for item in items:
+        by = next((changed[source] for source in item.sources if source in changed), None)
+        found.append(item if by is None else msgspec.structs.replace(item, changed=by.text, changed_by=by.id))
+    return found
 
 
 def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Message], budget: int) -> list[Item]:

@@ -10,8 +10,6 @@ import msgspec
 
 from bethink.engine import Engine, entries
 from bethink.errors import Conflict, NotFound
-from bethink.insights.extract import extract
-from bethink.insights.reconcile import reconcile
 from bethink.storage.base import Cursor, Put, Read, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
@@ -35,6 +33,10 @@ def derive(engine: Engine, namespace: Namespace) -> None:
 
 
 def _extract(engine: Engine, thread: ThreadInfo) -> None:
+
+    # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
+    from bethink.insights.extract import extract
+    from bethink.insights.reconcile import reconcile
 
     read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=thread.extracted_through)
     try:

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from bethink.engine import Engine, entries
 from bethink.errors import Conflict
-from bethink.insights.reflect import archive, session_summary
 from bethink.records import Summary
 from bethink.steps.derive import derive
 from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope, StoredRecord
@@ -19,6 +18,8 @@ _ATTEMPTS = 20
 
 def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
     """End a thread: its summary, its insights, a profile within bounds. Without a new message nothing is done."""
+
+    from bethink.insights.reflect import archive, session_summary
 
     for _ in range(_ATTEMPTS):
         transcript = engine.store.read(Read(namespace=namespace, thread_id=thread_id))

@@ -22,6 +22,7 @@ def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
         raise NotFound(f"no context {receipt_id!r} in {'/'.join(namespace)} — it was never made here, or was forgotten")
     receipt = receipts[0]
     ids = {kind: tuple(line.id for line in receipt.lines if line.of == kind) for kind in ("message", "record", "node")}
+    ids["record"] += tuple(line.changed_by for line in receipt.lines if line.changed_by)
     fetched = engine.store.get(Get(scope=scope, messages=ids["message"], records=ids["record"], nodes=ids["node"]))
     named = Named(
         messages=_messages_of(engine, namespace, receipt),
