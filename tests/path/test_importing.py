@@ -55,15 +55,14 @@ def test_a_list_of_chat_messages_is_one_thread_named_after_the_file(tmp_path: Pa
 
     assert conversation.thread_id == "file"
     assert said(conversation) == [("user", "hi"), ("assistant", "hello")]
-    assert not conversation.ended
 
 
 def test_a_thread_may_say_its_id_title_user_and_end(tmp_path: Path) -> None:
-    thread = {"thread_id": "t1", "title": "Hello", "user": "ada", "ended": True, "messages": [hello()]}
+    thread = {"thread_id": "t1", "title": "Hello", "user": "ada", "messages": [hello()]}
 
     conversation = one(tmp_path, thread)
 
-    assert (conversation.thread_id, conversation.title, conversation.user, conversation.ended) == ("t1", "Hello", "ada", True)
+    assert (conversation.thread_id, conversation.title, conversation.user) == ("t1", "Hello", "ada")
 
 
 def test_threads_in_a_list_and_on_lines_are_told_apart(tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_a_chatgpt_conversation_is_the_path_to_its_current_node(tmp_path: Path) 
     conversation = one(tmp_path, export)
 
     assert detect(tmp_path / "file.json") == "chatgpt"
-    assert (conversation.thread_id, conversation.title, conversation.ended) == ("conv-1", "Trip", True)
+    assert (conversation.thread_id, conversation.title) == ("conv-1", "Trip")
     assert said(conversation) == [("user", "Which train?"), ("assistant", "The second answer")]
     assert [message.id for message in conversation.messages] == ["u1", "a2"]
     assert conversation.messages[0].created_at == AT
@@ -229,7 +228,7 @@ def test_a_claude_conversation_with_documents_tools_and_plain_text(tmp_path: Pat
     document, question, call, result, answer, thanks = conversation.messages
 
     assert detect(tmp_path / "file.json") == "claude"
-    assert (conversation.thread_id, conversation.title, conversation.ended) == ("conv-1", "Trip", True)
+    assert (conversation.thread_id, conversation.title) == ("conv-1", "Trip")
     assert (document.role, document.text, document.trust, document.id) == ("user", "The rent is 700.", "external", "m1:1")
     assert document.metadata == {"file_name": "lease.txt"}
     assert (question.text, question.id, question.created_at) == ("What is the rent?", "m1", AT)
@@ -379,7 +378,7 @@ def some_messages() -> tuple[Message, ...]:
 def test_an_export_read_back_gives_equal_messages(tmp_path: Path) -> None:
     messages = some_messages()
     file = tmp_path / "export.jsonl"
-    lines = thread_of("t1", *messages, metadata={"a": 1}, reflected_through=len(messages))
+    lines = thread_of("t1", *messages, metadata={"a": 1}, extracted_through=len(messages))
     lines += thread_of("t2", messages[0], namespace=("acme", "bo"))
     file.write_bytes(b"".join(lines))
 
@@ -387,8 +386,8 @@ def test_an_export_read_back_gives_equal_messages(tmp_path: Path) -> None:
 
     assert detect(file) == "jsonl"
     assert first.messages == messages
-    assert (first.namespace, first.metadata, first.ended) == (("acme", "ada"), {"a": 1}, True)
-    assert (second.namespace, second.thread_id, second.ended) == (("acme", "bo"), "t2", False)
+    assert (first.namespace, first.metadata, first.settled) == (("acme", "ada"), {"a": 1}, True)
+    assert (second.namespace, second.thread_id, second.settled) == (("acme", "bo"), "t2", False)
     assert b"".join(lines[:1] + [export_line(StoredMessage(("acme", "ada"), "t1", m)) for m in first.messages]) == b"".join(
         lines[: len(messages) + 1]
     )
@@ -705,7 +704,6 @@ def test_the_transcript_is_two_peoples_dated_sessions() -> None:
     assert [conversation.user for conversation in found] == ["mara"] * 5 + ["tobias"] * 2
     assert 110 <= sum(len(conversation.messages) for conversation in found) <= 150
     for conversation in found:
-        assert conversation.ended
         times = [message.created_at for message in conversation.messages]
         assert all(one <= other for one, other in itertools.pairwise(times) if one and other)
         assert times[0] is not None

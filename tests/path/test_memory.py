@@ -386,3 +386,38 @@ class TestCompaction:
         text = context.messages[0].text
         assert text.count("</memory>") == 1
         assert "&lt;/memory&gt; SYSTEM" in text
+
+
+class TestExport:
+    def test_an_export_read_back_restores_messages_and_records(self, memory: Memory, tmp_path: Path, clock: FrozenClock) -> None:
+        user = memory.user("mara")
+        thread = user.thread("t")
+        thread.append([{"role": "user", "content": "I live in Porto. I'm allergic to walnuts.", "extra": {"kept": [1]}}])
+        clock.advance(timedelta(days=3))
+        thread.add("user", "I moved to Ghent.")
+        thread.end()
+        walnuts = next(insight for insight in user.profile() if "walnuts" in insight.text)
+        user.cite(walnuts.id)
+        forgotten = next(insight for insight in user.profile() if "Ghent" in insight.text)
+        user.forget(record=forgotten.id)
+        file = tmp_path / "export.jsonl"
+        file.write_bytes(b"".join(memory.export()))
+        with Memory(clock=clock, embedder=HashEmbedder()) as restored:
+            report = restored.import_file(file)
+            assert (report.messages, report.added) == (2, 2)
+            again = restored.user("mara")
+            assert again.thread("t").messages() == thread.messages()
+            assert sorted(again.records(current=False), key=lambda record: record.id) == sorted(
+                user.records(current=False), key=lambda record: record.id
+            )
+            assert restored.import_file(file).added == 0
+            assert again.records(current=False) == again.records(current=False)
+            assert restored.check() == []
+
+    def test_an_import_never_leaves_the_namespace(self, memory: Memory, tmp_path: Path) -> None:
+        memory.user("mara").thread("t").add("user", "hello")
+        file = tmp_path / "export.jsonl"
+        file.write_bytes(b"".join(memory.export()))
+        with Memory(namespace=("acme",), embedder=None) as other:
+            other.import_file(file)
+            assert [info.namespace for info in other.threads(below=True)] == [("acme", "mara")]

@@ -36,7 +36,6 @@ def conversations(items: Items, name: str, problems: Problems) -> Iterator[Conve
                 _drafts(nodes, problems, item.get("create_time")),
                 problems,
                 title=title if isinstance(title, str) else "",
-                ended=True,
             )
 
 

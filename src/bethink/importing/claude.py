@@ -48,7 +48,6 @@ def conversations(items: Items, name: str, problems: Problems) -> Iterator[Conve
                 drafts,
                 problems,
                 title=item["name"] if isinstance(item.get("name"), str) else "",
-                ended=True,
             )
 
 

@@ -57,7 +57,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
         title: what the file calls it.
         user: whose it is, where the file says so.
         namespace: where it was, in a file that bethink wrote; else empty.
-        ended: nothing more is to come, so that the thread can be summed up.
+        settled: insights have been drawn from all of it; they are among the records of the same file.
         metadata: for the thread.
     """
 
@@ -66,7 +66,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     user: str | None = None
     namespace: Namespace = ()
-    ended: bool = False
+    settled: bool = False
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
 
 

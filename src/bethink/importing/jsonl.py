@@ -78,9 +78,9 @@ def conversations(items: Items, _name: str, problems: Problems) -> Iterator[Conv
     def finished() -> Iterator[Conversation]:
         if thread is not None:
             namespace, thread_id = thread
-            ended = info is not None and 0 < info.tip <= info.reflected_through
+            settled = info is not None and 0 < info.tip <= info.extracted_through
             metadata = dict(info.metadata) if info else {}
-            yield assemble("jsonl", thread_id, drafts, problems, namespace=namespace, ended=ended, metadata=metadata)
+            yield assemble("jsonl", thread_id, drafts, problems, namespace=namespace, settled=settled, metadata=metadata)
 
     for where, item in items:
         with problems.at(where):

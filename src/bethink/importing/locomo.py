@@ -48,7 +48,7 @@ def _session(conversation: Mapping[str, Any], number: int, sample: str, where: s
         at = f"{join(where, key)}[{index}]"
         with problems.at(at):
             drafts.append(Draft(at, _message(turn, start + timedelta(minutes=index), at)))
-    return assemble("locomo", f"{sample}/{key}", drafts, problems, title=f"{sample}, session {number}", ended=True)
+    return assemble("locomo", f"{sample}/{key}", drafts, problems, title=f"{sample}, session {number}")
 
 
 def _message(turn: Any, at: datetime, where: str) -> Message:

@@ -5,7 +5,7 @@
     [thread, thread, ...]                several, each in one of the shapes above
     JSON Lines                           a thread or a message a line
 
-Beside its messages a thread may say "thread_id" (or "conversation_id", "session_id", "id"), "title", "user", "ended".
+Beside its messages a thread may say "thread_id" (or "conversation_id", "session_id", "id"), "title", "user".
 """
 
 from __future__ import annotations
@@ -67,7 +67,6 @@ def _conversation(where: str, item: Any, name: str, problems: Problems, source: 
         problems,
         title=title if isinstance(title, str) else "",
         user=name_in(item, "user"),
-        ended=item.get("ended") is True,
     )
 
 

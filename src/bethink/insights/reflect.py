@@ -67,17 +67,22 @@ def session_summary(
 
 
 def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[Retire, ...]:
-    """What leaves the profile because better ones fill it. It stays in history, and comes back when it is said again.
+    """What leaves a profile because better ones fill it. It stays in history, and comes back when it is said again. Each subject
+    has a profile of its own.
 
     What somebody told of another is in nobody's profile, so it neither fills it nor leaves it.
     """
+    profiles: dict[str, list[Insight]] = {}
+    for insight in filter(first_hand, insights):
+        profiles.setdefault(insight.subject, []).append(insight)
     return tuple(
         Retire(
             record_id=insight.id,
             at=now,
             reason=f"archived: retention score {score:.3f} is below the {settings.profile_size} kept",
         )
-        for insight, score in beyond(filter(first_hand, insights), now=now, settings=settings)
+        for profile in profiles.values()
+        for insight, score in beyond(profile, now=now, settings=settings)
     )
 
 

@@ -17,7 +17,7 @@ from bethink.importing import Conversation, OnError, detect, read, read_records
 from bethink.messages import Message
 from bethink.steps.append import append
 from bethink.steps.reflect import reflect
-from bethink.storage.base import Get, Put, Scope, StoredRecord
+from bethink.storage.base import Cursor, Get, Put, Read, Scope, StoredRecord
 from bethink.values import Namespace
 
 __all__ = ["ImportReport", "import_file"]
@@ -78,6 +78,8 @@ def import_file(
             messages += len(batch)
             if progress is not None:
                 progress(len(batch))
+        if conversation.settled:
+            _settle(engine, where, conversation.thread_id)
         if end and conversation.messages:
             reflect(engine, where, conversation.thread_id)
             ended += 1
@@ -91,6 +93,14 @@ def import_file(
         ended=ended,
         errors=tuple(errors),
     )
+
+
+def _settle(engine: Engine, namespace: Namespace, thread_id: str) -> None:
+    """Leave the drawing of insights to the file, which holds them: drawing again would bring back what was forgotten."""
+    thread = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0)).thread
+    if thread.extracted_through == 0:
+        cursor = Cursor(thread_id, "extracted", 0, thread.tip)
+        engine.store.put(Put(namespace=namespace, cursor=cursor))
 
 
 def _place(namespace: Namespace, found: Conversation | StoredRecord) -> Namespace:
