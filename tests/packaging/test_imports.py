@@ -75,9 +75,9 @@ def unit_of(module: str) -> str:
     return name
 
 
-@pytest.mark.parametrize("statement", ["import bethink", "from bethink import Memory"])
-def test_importing_takes_less_than_150_ms(statement: str) -> None:
-    code = f"from time import perf_counter as now; start = now(); {statement}; print(now() - start)"
+def test_importing_takes_less_than_150_ms() -> None:
+    # The least of five: neighbours can only make it slower. What `Memory` costs on top is a figure of `bench open`.
+    code = "from time import perf_counter as now; start = now(); import bethink; print(now() - start)"
     assert min(float(run(code)) for _ in range(5)) < 0.150
 
 

@@ -7,10 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.path.test_context_histories import assert_calls_are_paired
 
 from bethink import Memory
 from bethink.models.tokens import BuiltinCounter, message_tokens
-from tests.path.test_context_histories import assert_calls_are_paired
 
 MESSAGES = {"conv-26": 419, "conv-30": 369, "conv-41": 663, "conv-42": 629, "conv-43": 680, "conv-44": 675}
 BUDGETS = (300, 800, 2_000, 8_000)

@@ -55,10 +55,29 @@ def namespaces() -> st.SearchStrategy[Namespace]:
     return st.lists(st.sampled_from(_SEGMENTS), min_size=1, max_size=3).map(tuple)
 
 
+# Made once: to make a strategy costs more than to draw from it, and a history draws hundreds of times.
+_TEXTS = texts(max_size=40)
+_IDS = st.uuids(version=4).map(str)
+_MINUTES = st.integers(-3, 3)
+_STEPS = st.sampled_from((1, 1, 1, 0, 60 * 24, -5))
+_KINDS = st.sampled_from(("turn", "turn", "calls", "reasoning"))
+_KINDS_WHILE_OPEN = st.sampled_from(("turn", "turn", "calls", "reasoning", "result", "result", "result"))
+_ONE_OF = {size: st.integers(0, size - 1) for size in range(1, 9)}
+_CALL_IDS = tuple(f"call_{index}" for index in range(1, 9))
+_CHOSEN = {count: st.lists(st.integers(0, count - 1), min_size=1, max_size=min(3, count), unique=True) for count in range(1, 9)}
+_BESIDE_CALLS = st.sampled_from((None, "", "one moment"))
+_ROLES = st.sampled_from(("user", "user", "assistant", "assistant", "system", "developer"))
+_IN_PARTS = st.sampled_from((False, False, False, False, True))
+_NAMES = st.sampled_from((None, None, "Ada"))
+_ANY_TIER = st.sampled_from(("working", "working", "working", *_TIERS))
+_EXTERNAL = st.sampled_from((False, False, False, True))
+_METADATA = st.sampled_from(({}, {}, {"lang": "pt", "n": [1, None, {"ok": True}]}))
+
+
 @st.composite
 def messages(draw: st.DrawFn) -> Message:
-    """A message that is no tool call or result, with an id and a time: turns, system texts, parts, a caller's metadata."""
-    return _turn(draw, st.uuids(version=4).map(str), draw(st.integers(-3, 3)))
+    """A message that stands alone, with an id and a time: turns, system texts, parts, a caller's metadata."""
+    return _turn(draw, draw(_IDS), draw(_MINUTES))
 
 
 @st.composite
@@ -71,46 +90,39 @@ def histories(draw: st.DrawFn, *, min_size: int = 0, max_size: int = 24, prefix:
     open_calls: list[str] = []
     minutes = 0
     for number in range(1, draw(st.integers(min_size, max_size)) + 1):
-        minutes += draw(st.sampled_from((1, 1, 1, 0, 60 * 24, -5)))
-        ident = st.just(f"{prefix}{number}")
-        kinds = ["turn", "turn", "calls", "reasoning"] + ["result"] * (3 if open_calls else 0)
-        kind = draw(st.sampled_from(kinds))
+        minutes += draw(_STEPS)
+        ident = f"{prefix}{number}"
+        kind = draw(_KINDS_WHILE_OPEN if open_calls else _KINDS)
+        free = [call_id for call_id in _CALL_IDS if call_id not in open_calls]
         if kind == "result":
-            call_id = open_calls.pop(draw(st.integers(0, len(open_calls) - 1)))
-            history.append(_said(draw, ident, minutes, role="tool", content=draw(texts()), tool_call_id=call_id))
-        elif kind == "calls":
-            free = [f"call_{index}" for index in range(1, 9) if f"call_{index}" not in open_calls]
-            chosen = draw(st.lists(st.sampled_from(free), min_size=1, max_size=3, unique=True)) if free else []
+            call_id = open_calls.pop(draw(_ONE_OF[len(open_calls)]))
+            history.append(_said(ident, minutes, role="tool", content=draw(_TEXTS), tool_call_id=call_id))
+        elif kind == "calls" and free:
+            chosen = [free[index] for index in draw(_CHOSEN[len(free)])]
             open_calls += chosen
             calls = tuple(ToolCall(call_id, "search", '{"q": "x"}') for call_id in chosen)
-            content = draw(st.sampled_from((None, "", "one moment")))
-            history.append(_said(draw, ident, minutes, role="assistant", content=content, tool_calls=calls))
+            history.append(_said(ident, minutes, role="assistant", content=draw(_BESIDE_CALLS), tool_calls=calls))
         elif kind == "reasoning":
-            thoughts = (Part("reasoning", draw(texts())),)
-            history.append(_said(draw, ident, minutes, role="assistant", content=thoughts))
+            history.append(_said(ident, minutes, role="assistant", content=(Part("reasoning", draw(_TEXTS)),)))
         else:
             history.append(_turn(draw, ident, minutes))
     return history
 
 
-def _turn(draw: st.DrawFn, ident: st.SearchStrategy[str], minutes: int) -> Message:
-    role = draw(st.sampled_from(("user", "user", "assistant", "assistant", "system", "developer")))
-    text = draw(texts())
-    content: str | tuple[Part, ...] = text
-    if draw(st.integers(0, 4)) == 0:
-        content = (Part("text", text), Part("image", ref="https://example.org/a.png"), Part("text", "and this"))
+def _turn(draw: st.DrawFn, ident: str, minutes: int) -> Message:
+    text = draw(_TEXTS)
+    in_parts = (Part("text", text), Part("image", ref="https://example.org/a.png"), Part("text", "and this"))
     return _said(
-        draw,
         ident,
         minutes,
-        role=role,
-        content=content,
-        name=draw(st.sampled_from((None, None, "Ada"))),
-        tier=draw(st.sampled_from(("working", "working", "working", *_TIERS))),
-        external=draw(st.sampled_from((False, False, False, True))),
-        metadata=draw(st.sampled_from(({}, {}, {"lang": "pt", "n": [1, None, {"ok": True}]}))),
+        role=draw(_ROLES),
+        content=in_parts if draw(_IN_PARTS) else text,
+        name=draw(_NAMES),
+        tier=draw(_ANY_TIER),
+        external=draw(_EXTERNAL),
+        metadata=draw(_METADATA),
     )
 
 
-def _said(draw: st.DrawFn, ident: st.SearchStrategy[str], minutes: int, **fields: Any) -> Message:
-    return Message(id=draw(ident), created_at=START + timedelta(minutes=minutes), **fields)
+def _said(ident: str, minutes: int, **fields: Any) -> Message:
+    return Message(id=ident, created_at=START + timedelta(minutes=minutes), **fields)

@@ -151,7 +151,7 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     tags,
     terms,
     content = '',
-    tokenize = "ascii tokenchars '!""#$%&()*+,-./:;<=>?@[\]^_`{|}~'"
+    tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 
 -- embedder (JSON of its fingerprint), last_unit and merged_through (see units), erasures_due and erasures_done (how many forgets
