@@ -41,7 +41,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.sqlite import SqliteStore, units
 from bethink.storage.sqlite.connection import Options
-from bethink.storage.sqlite.driver import Database, Driver, choose, translated
+from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.verify import needles_of
 from bethink.storage.sqlite.writer import Writer
@@ -92,12 +92,13 @@ class TestSqliteStore(StoreContract):
     def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         if request.param == "apsw":
             monkeypatch.setattr(units, "MERGE_EVERY", 1)
-        with closing(opened(tmp_path / "memory.db", request.param)) as store:
+        self.driver: Driver = request.param
+        with closing(opened(tmp_path / "memory.db", self.driver)) as store:
             yield store
 
     def reopen(self, store: Store) -> Store:
         assert isinstance(store, SqliteStore)
-        return opened(store.path)
+        return opened(store.path, self.driver)
 
 
 class SqliteMachine(StoreMachine):
@@ -158,14 +159,19 @@ class Recording:
 def recording(store: SqliteStore, **options: Any) -> Recording:
     database = store._writer._database
     assert database is not None
-    store._writer._database = wrapped = Recording(database, **options)  # type: ignore[assignment]
+    store._writer._database = wrapped = Recording(database, **options)
     return wrapped
 
 
 def test_concurrent_appends_share_commits(store: SqliteStore) -> None:
     database = recording(store)
+
+    def use(thread: int) -> None:
+        for number in range(5):
+            add(store, f"t{thread}", "one", prefix=f"m{number}")
+
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda thread: [add(store, f"t{thread}", "one", prefix=f"m{n}") for n in range(5)], range(16)))
+        list(pool.map(use, range(16)))
     assert store.stats(EVERYTHING).messages == 80
     assert database.commits <= 30
 
@@ -417,7 +423,8 @@ def test_V044_twenty_first_openings_at_once_make_one_schema(tmp_path: Path) -> N
 
 def test_V044_twenty_first_operations_on_one_store(store: SqliteStore) -> None:
     with ThreadPoolExecutor(20) as pool:
-        list(pool.map(lambda number: add(store, "t", "hello", prefix=f"m{number}"), range(20)))
+        for done in [pool.submit(add, store, "t", "hello", prefix=f"m{number}") for number in range(20)]:
+            done.result()
     assert texts(store, "t") == ["hello"] * 20
 
 
@@ -454,7 +461,7 @@ def test_a_driver_without_codes_is_read_by_its_text() -> None:
 def test_V043_a_lock_held_beyond_the_timeout_is_StoreBusy(tmp_path: Path, driver: Driver) -> None:
     with closing(opened(tmp_path / "memory.db", driver, busy_timeout=timedelta(milliseconds=50))) as store:
         add(store, "t", "before")
-        with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as holder:
+        with closing(connect(str(store.path), driver, timedelta())) as holder:
             holder.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreBusy) as raised:
                 add(store, "t", "during", prefix="x")

@@ -127,8 +127,8 @@ STATED: list[tuple[str, list[str]]] = [
     ("I switched from vegetarian to vegan", ["vegan", "not vegetarian"]),
     ("I changed my mind: the bus instead of the train", ["decided against: the train", "decided: the bus"]),
     ("Actually, let's take the ferry rather than the bus.", ["decided: the ferry", "decided against: the bus"]),
-    ("Actually it's Lisbon, not Porto.", ["Lisbon, not Porto"]),
-    ("No, it's not Porto, it's Lisbon", ["Lisbon, not Porto"]),
+    ("Actually it's Lisbon, not Porto.", ["correction: Lisbon, not Porto"]),
+    ("No, it's not Porto, it's Lisbon", ["correction: Lisbon, not Porto"]),
 ]
 
 

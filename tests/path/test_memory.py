@@ -146,7 +146,7 @@ class TestThreads:
 
 class TestBadInput:
     def test_an_unknown_role_is_named(self, memory: Memory) -> None:
-        with pytest.raises(InvalidMessage, match="role.*'boss'.*use one of"):
+        with pytest.raises(InvalidMessage, match=r"role.*'boss'.*use one of"):
             memory.thread("t").add("boss", "hi")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("text", ["a\x00b", "a\udc88b"])
@@ -389,7 +389,7 @@ class TestCompaction:
 
 
 class TestExport:
-    def test_an_export_read_back_restores_messages_and_records(self, memory: Memory, tmp_path: Path, clock: FrozenClock) -> None:
+    def test_an_export_restores_messages_and_records(self, memory: Memory, tmp_path: Path, clock: FrozenClock) -> None:
         user = memory.user("mara")
         thread = user.thread("t")
         thread.append([{"role": "user", "content": "I live in Porto. I'm allergic to walnuts.", "extra": {"kept": [1]}}])

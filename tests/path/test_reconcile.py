@@ -241,7 +241,7 @@ def test_a_correction_in_the_same_batch() -> None:
 
 
 def test_a_correction_of_nothing_known_is_kept_as_it_was_said() -> None:
-    assert current(after(said(1, "Actually it's Lisbon, not Porto"))) == ["Lisbon, not Porto"]
+    assert current(after(said(1, "Actually it's Lisbon, not Porto"))) == ["correction: Lisbon, not Porto"]
 
 
 def test_a_correction_touches_no_other_subject() -> None:

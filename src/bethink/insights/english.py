@@ -25,11 +25,13 @@ __all__ = [
     "CORRECTED",
     "CORRECTED_AFTER",
     "CORRECTING",
+    "COUNT",
     "CUT_DEED",
     "CUT_PLACE",
     "CUT_THING",
     "DEMONYMS",
     "DETERMINERS",
+    "EMPTY",
     "FILLER",
     "FIRST_PERSON",
     "FIRST_PERSON_FORMS",
@@ -60,6 +62,7 @@ __all__ = [
     "SELF",
     "SPOKEN_OF",
     "TIMELESS",
+    "TRAILING",
     "any_of",
     "pattern",
 ]
@@ -200,6 +203,20 @@ KEYLESS = DETERMINERS | _words(
 )
 """Left out of the short form of what somebody did, does or will do."""
 
+COUNT = any_of(
+    "a,an,one,two,three,four,five,six,seven,eight,nine,ten,eleven,twelve,fifteen,twenty,thirty,a couple of,a couple,couple of"
+    ",a few,few,several,some,many,half a,a dozen"
+)
+COUNT = rf"(?:\d{{1,4}}|(?:{COUNT}))(?: and a half| or (?:so|two|three|four))?"
+"""How many days or years: "two", "a couple of", "3"."""
+
+TRAILING = pattern(
+    r"(?:[\s,]+(?:anyways?|though|tho|actually|then|(?:just )?for now|for the moment|for the time being|at the moment|at present"
+    r"|right now|these days|nowadays|currently|lately|by the way|btw|of course|after all|in fact|to be honest|tbh|honestly"
+    r"|obviously|indeed|please))+$"
+)
+"""What ends a statement without being part of it."""
+
 CUT_THING = pattern(
     r"\s+(?:because|when|whenever|while|if|since|as|so|but|from|after|before|until|than|though|although|every|I|we|you|they"
     r"|more than|most of|very much|so much|a lot|lots|a bit|a ton|too|as well|these days|right now|lately|now|anymore|best|the most|the best|at all|either|even"
@@ -209,11 +226,24 @@ CUT_DEED = pattern(
     r"\s+(?:because|but|which|though|although|and (?:I|it|we|that|they|he|she|you|there|was|am|is|had|have|felt|got|just|really|now|so)|so (?:I|we|that|excited|happy|much|far|it)|since|while|hoping|instead|anymore|as well|too|so|if|or something)\b.*$"
 )
 AND_IT = pattern(r"\s+(?:and|then) \w+ (?:it|them|this|that|him|her)\b.*$")
-POINTING = pattern(r"\b(?:it|this|these|those|them|here|there|you|your)\b")
+POINTING = pattern(
+    r"\b(?:it|this|these|those|them|here|there|you|your|him|he|she|they)\b|\bthat(?=$| one\b)"
+    r"|\bher(?=$| (?:on|at|in|about|for|to|when|and|again|back|soon|later|up|out|off|with|from|if|as|by|before|after)\b)"
+)
 """A deed with one of these is only understood where it was said."""
 
+EMPTY = pattern(
+    r"^(?:(?:to|do|take|make|have|get|try|go with|go for|choose|pick|use|on|about|for) )*(?:(?:the|a|an|my|our|some|any|all|which) )?"
+    r"(?:(?:whole|same|other|another|first|second|third|last|next|new|old|better|best|cheaper|bigger|smaller|right|wrong) )*"
+    r"(?:it|this|that|these|those|them|him|her|he|she|me|us|one|ones|things?|stuff|journey|trips?|travels?|plans?|ideas?|matter"
+    r"|issue|topic|subject|question|decision|choices?|options?|alternative|offer|proposal|suggestion|place|time|date|way|part"
+    r"|project|event|deal|situation|rest|arrangements?|everything|something|anything|nothing|so|above|former|latter|yes|no"
+    r"|not|same|other|others|first|second|last)$"
+)
+"""What has no content of its own: it names something that was spoken of before."""
+
 CUT_PLACE = pattern(
-    r"\s+(?:with|for|since|because|originally|and|but|now|as|when|where|while|so|after|before|until|to|at|near|right now|these days|currently|last|this|next|next|in|on|again|anymore|too|just|by|about|recently|which|that|though|or|permanently|full time|\d+ \w+ ago|(?:a|an|one|two|three|a couple of|a few|some) (?:day|week|month|year|while)s? ago|yesterday|today|back|together|alone|from|actually|already|myself|if|also|is|was)\b.*$"
+    rf"\s+(?:(?:(?:about|around|almost|nearly|over|just) )?{COUNT} \w+ (?:ago|back|now)|with|for|since|because|originally|and|but|now|as|when|where|while|so|after|before|until|to|at|near|right now|these days|currently|last|this|next|next|in|on|again|anymore|too|just|by|about|recently|which|that|though|or|permanently|full time|yesterday|today|back|together|alone|from|actually|already|myself|if|also|is|was)\b.*$"
 )
 NO_THING = pattern(
     r"^(?:it|this|that|these|those|them|they|you|your|yours|how|what|when|where|why|who|him|her|his|he|she|their|its|my|our|us|me|being|seeing|hearing"
@@ -228,7 +258,7 @@ GENERIC_THE = pattern(
     r"^the (?:beach|outdoors|ocean|sea|mountains|rain|snow|cold|heat|summer|winter|gym|sun|countryside|city|theat(?:er|re)|opera|ballet|piano|guitar|violin|arts|cinema|forest|window seat|aisle seat|night train|dark|taste of .+|smell of .+)$"
 )
 NO_DEED = pattern(
-    r"^(?:it|this|that|these|those|them|you|him|her|so|be|see|say|let|tell|ask|try|check|think|know|keep|make sure|look|need|give|have to|send|share|take a look|take care|do|use|remember|go ahead|stick|come back|start with|be back|be there|get back|try|read it|work on it|pass|make (?:my|our) dreams?|stay|get there|succeed|a few$|a few (?:minutes|moments|hours|days)|in$|have (?:a blast|fun|a (?:good|great) time)|good care|a look|a shot|a break|a moment|a minute|a nap|a shower|a chance|a step|care|action|advantage|time|the time|my time|part$|part (?!in)|one step|things|charge|that|another look|down|to heart|figure|work (?:hard|on)|continue|focus|help you|support|wait|show|hold|follow|do my best|miss|never|always|love|definitely|a lot|lots|some|more|all|the best|the chance|the opportunity|off|up|out|into it|through|over|back|there|here)\b"
+    r"^(?:it|this|that|these|those|them|you|him|her|so|be|see|say|let|tell|ask|try|check|think|know|keep|make sure|look|need|give|have to|send|share|take a look|take care|do|use(?! (?-i:[A-Z0-9]))|remember|go ahead|stick|come back|start with|be back|be there|get back|try|read it|work on it|pass|make (?:my|our) dreams?|stay|get there|succeed|a few$|a few (?:minutes|moments|hours|days)|in$|have (?:a blast|fun|a (?:good|great) time)|good care|a look|a shot|a break|a moment|a minute|a nap|a shower|a chance|a step|care|action|advantage|time|the time|my time|part$|part (?!in)|one step|things|charge|that|another look|down|to heart|figure|work (?:hard|on)|continue|focus|help you|support|wait|show|hold|follow|do my best|miss|never|always|love|definitely|a lot|lots|some|more|all|the best|the chance|the opportunity|off|up|out|into it|through|over|back|there|here)\b"
 )
 NO_PLACE = _words(
     """

@@ -143,14 +143,17 @@ def _whole_sentence(clause: Clause) -> Iterator[_Fact]:
     """What only the whole sentence says: a mind changed, a mistake put right."""
     sentence = english.FILLER.sub("", clause.sentence.rstrip(".! "))
     if changed := english.CHANGED_MIND.match(clause.sentence):
-        new, old = changed["value"], changed["old"]
-        yield from _denied("decision", "decision:{key}", "decided against: {value}", Value(old, _choice(old)))
-        yield _Fact(topic="decision", slot=f"decision:{_choice(new)}", value=_choice(new), text=f"decided: {new}")
+        new, old = (english.TRAILING.sub("", words) for words in (changed["value"], changed["old"]))
+        if not english.EMPTY.match(old):
+            yield from _denied("decision", "decision:{key}", "decided against: {value}", Value(old, _choice(old)))
+        if not english.EMPTY.match(new):
+            yield _Fact(topic="decision", slot=f"decision:{_choice(new)}", value=_choice(new), text=f"decided: {new}")
     elif (swap := english.CORRECTED.match(sentence)) or (swap := english.CORRECTED_AFTER.match(sentence)):
         new, old = swap["value"].strip(), swap["old"].strip()
         named = all(any(mark.isupper() or mark.isdigit() for mark in words) for words in (new, old))
         if key(new) and key(old) and (named or english.CORRECTING.match(clause.sentence)):
-            yield _Fact(topic="identity", slot=f"{CORRECTION}:{key(old)}", value=key(new), text=f"{new}, not {old}")
+            slot, text = f"{CORRECTION}:{key(old)}", f"{CORRECTION}: {new}, not {old}"
+            yield _Fact(topic="event", slot=slot, value=key(new), text=text, importance="low")
 
 
 def _choice(words: str) -> str:
@@ -179,8 +182,8 @@ def _stated(clause: Clause, rules: Sequence[Rule], said: datetime, lowercase: bo
 
 
 def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime, lowercase: bool) -> Iterator[_Fact]:
-    words = groups["value"]
-    old = groups.get("old", "")
+    words = english.TRAILING.sub("", groups["value"])
+    old = english.TRAILING.sub("", groups.get("old", ""))
     replaces = rule.shape != "deed" or rule.topic == "decision"
     if replaces and not old and (instead := english.INSTEAD.search(words)):
         words, old = words[: instead.start()], instead["old"]

@@ -23,17 +23,16 @@ _ITEM = re.compile(r"\s*,\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 _EDGES = " \t,.;:!?\"'*_()[]-\u2013\u2014\u2026~"
 _DAY = "(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 _MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-_SOME = r"(?:\d+|an?|one|two|three|four|five|six|a couple of|a few)"
-_UNIT = "(?:day|week|month|year)s?"
+_UNIT = "(?:minute|hour|day|night|week|weekend|month|year|decade|while)s?"
 _PART = "(?: (?:morning|afternoon|evening|night))?"
 _DATE_WORDS = re.compile(
     r"\s*,?\s*\b(?:recently"
     rf"|(?:on |later |earlier )?(?:last|next|this|that) (?:{_UNIT}|weekend|{_DAY}|night|summer|winter|spring|fall|autumn)"
     rf"|yesterday{_PART}|today|tonight|tomorrow{_PART}|this (?:morning|afternoon|evening)"
     r"|the day (?:before yesterday|after tomorrow)"
-    rf"|(?:about |around )?{_SOME} {_UNIT} (?:ago|back)|in {_SOME} {_UNIT}(?: time)?|on {_DAY}"
-    rf"|(?:in|since|on) (?:early |late )?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}})?"
-    rf"|on (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?: \d{{4}})?|in (?:19|20)\d\d)\b",
+    rf"|(?:about |around |almost |nearly |over |just )?{english.COUNT} {_UNIT} (?:ago|back)|in {english.COUNT} {_UNIT}(?: time)?|on {_DAY}"
+    rf"|(?:in|since|on|until|till|from) (?:early |late |mid-?)?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}})?"
+    rf"|on (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?: \d{{4}})?|(?:in|since|until) (?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 
@@ -71,7 +70,7 @@ def values(words: str, shape: Shape, *, rest: str = "", many: bool = False, lowe
         many: "peanuts and shellfish" is two answers.
         lowercase: the writer uses no capitals, so a place or name need not have one.
     """
-    words = _cut(words, shape)
+    words = _cut(english.TRAILING.sub("", words), shape)
     found = _items(words, rest) if many else [words.strip(_EDGES)]
     kept = [word for word in found if _fits(word, shape, lowercase)]
     # A list is taken whole or, where something in it is no such thing, only its beginning.
@@ -84,7 +83,7 @@ def _cut(words: str, shape: Shape) -> str:
     if shape == "thing":
         return _LOOSE_END.sub("", english.CUT_THING.sub("", strip_date(words)))
     if shape in ("place", "proper", "name"):
-        return english.CUT_PLACE.sub("", words)
+        return english.TRAILING.sub("", english.CUT_PLACE.sub("", words))
     if shape == "deed":
         return _LOOSE_END.sub("", english.AND_IT.sub("", english.CUT_DEED.sub("", words)))
     return words
@@ -120,7 +119,8 @@ def _fits(words: str, shape: Shape, lowercase: bool) -> bool:
             and (not words.casefold().startswith("the ") or words[4:5].isupper() or bool(english.GENERIC_THE.match(words)))
         )
     if shape == "deed":
-        return not english.NO_DEED.match(words) and not english.POINTING.search(strip_date(words))
+        undated = strip_date(words)
+        return not (english.NO_DEED.match(words) or english.POINTING.search(undated) or english.EMPTY.match(undated))
     if shape == "choice":
         return True
     first, *others = words.split()

@@ -64,7 +64,8 @@ class SqliteStore:
         durability: "full" waits for the disk at every commit, so that a power failure loses nothing. "normal" leaves that to
             the operating system: a process that dies loses nothing, a machine that does may lose the last commits.
         busy_timeout: how long to wait for another process's write before StoreBusy.
-        driver: "apsw" or "sqlite3"; apsw if it is there when nothing is said.
+        driver: "apsw" or "sqlite3"; apsw if it is there when nothing is said. Within one process a file must only be opened
+            through one of them (POSIX locks do not keep two SQLite libraries of one process apart).
 
     Raises:
         SchemaError: the file was written by a newer version, or by another program.
