@@ -208,7 +208,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         pinned, recent: the messages shown verbatim, as inclusive seq ranges in order: those always in view, and the newest.
         cuts: recent messages shown shortened, each (seq, characters kept at the start, characters kept at the end).
-        digest: SHA-256 of the context's bytes; `replay` compares.
+        digest: SHA-256 of the context's messages; `replay` compares.
         query_digest: SHA-256 of the query, so that the words asked are not kept a second time.
     """
 

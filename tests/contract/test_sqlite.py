@@ -24,7 +24,7 @@ from bethink.errors import (
     StoreClosed,
     StoreError,
 )
-from bethink.messages import Message
+from bethink.messages import Message, ToolCall
 from bethink.records import Note
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
@@ -40,6 +40,7 @@ from bethink.storage.base import (
     Store,
 )
 from bethink.storage.sqlite import SqliteStore, units
+from bethink.storage.sqlite import search as searching
 from bethink.storage.sqlite.connection import Options
 from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q
@@ -92,6 +93,7 @@ class TestSqliteStore(StoreContract):
     def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         if request.param == "apsw":
             monkeypatch.setattr(units, "MERGE_EVERY", 1)
+            monkeypatch.setattr(searching, "_MANY", 1)
         self.driver: Driver = request.param
         with closing(opened(tmp_path / "memory.db", self.driver)) as store:
             yield store
@@ -104,6 +106,7 @@ class TestSqliteStore(StoreContract):
 class SqliteMachine(StoreMachine):
     def make_store(self) -> Store:
         self.merge_every, units.MERGE_EVERY = units.MERGE_EVERY, 3
+        self.many, searching._MANY = searching._MANY, 1
         return opened(_fresh_path())
 
     def reopen(self, store: Store) -> Store:
@@ -113,9 +116,11 @@ class SqliteMachine(StoreMachine):
 
     def teardown(self) -> None:
         try:
-            assert self.store.check() == []
+            problems = self.store.check()
+            assert problems == [], problems
         finally:
             units.MERGE_EVERY = self.merge_every
+            searching._MANY = self.many
             super().teardown()
 
 
@@ -319,6 +324,20 @@ def test_a_batch_is_merged_when_it_is_complete(store: SqliteStore) -> None:
     assert len(found.candidates) == units.MERGE_EVERY
 
 
+def test_V079_a_scope_that_held_everything_stays_strict_when_others_come(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "MERGE_EVERY", 1)
+    monkeypatch.setattr(searching, "_MANY", 1)
+    query = Search(scope=Scope(("acme",), subtree=True), terms=("bee",))
+    add(store, "t", "bees of acme")
+    assert store.search(query).frequency == {"bee": 1}
+    add(store, "t", "bees of others", namespace=("others", "ada"))
+    found = store.search(query)
+    assert [candidate.text for candidate in found.candidates] == ["bees of acme"]
+    assert (found.frequency, found.units) == ({"bee": 1}, 1)
+
+
 def embedded(store: SqliteStore, embedder: HashEmbedder) -> None:
     page = store.scan(Scan(what="pending", scope=EVERYTHING, limit=10_000))
     vectors = tuple((item.unit, embedder.stored(item.text)) for item in page.items)  # type: ignore[union-attr]
@@ -403,6 +422,18 @@ def test_an_erasure_that_a_reader_prevents_is_reported_and_made_up_for(tmp_path:
     with closing(opened(path)) as store:
         assert store.check() == []
         assert store.verify(("the zanzibar consignment",)).clean
+
+
+def test_a_call_id_that_came_back_is_answered_again_when_its_second_call_is_forgotten(store: SqliteStore) -> None:
+    def call(name: str) -> Message:
+        return Message(role="assistant", tool_calls=(ToolCall("c", "f"),), id=name, created_at=AT)
+
+    result = Message(role="tool", content="four", tool_call_id="c", id="m2", created_at=AT)
+    batch = (call("m1"), result, call("m3"))
+    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=batch, terms=("", "", "")))
+    store.forget(Forget(scope=Scope(NS), at=AT, message_id="m3"))
+    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=(call("m4"),), terms=("",)))
+    assert [message.id for message in store.read(Read(namespace=NS, thread_id="t")).messages] == ["m1", "m2", "m4"]
 
 
 # -- opening and errors ---------------------------------------------------------------------------------------------------

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bethink.insights import clauses
 from bethink.insights.extract import MAX_TEXT, extract
+from bethink.insights.rules import RULES, TRIGGERS, Rule
 from bethink.insights.times import find
+from bethink.insights.triggers import words
 from bethink.messages import Message, Part
 from bethink.records import Insight
 
@@ -129,6 +132,24 @@ STATED: list[tuple[str, list[str]]] = [
     ("Actually, let's take the ferry rather than the bus.", ["decided: the ferry", "decided against: the bus"]),
     ("Actually it's Lisbon, not Porto.", ["correction: Lisbon, not Porto"]),
     ("No, it's not Porto, it's Lisbon", ["correction: Lisbon, not Porto"]),
+    # when it was so is no part of it
+    ("I moved to Ghent five weeks ago", ["lives in Ghent"]),
+    ("I moved to Porto a couple of months ago", ["lives in Porto"]),
+    ("I moved to Oslo about two and a half years back", ["lives in Oslo"]),
+    ("I've lived in Braga since March", ["lives in Braga"]),
+    ("I live in Lima for now", ["lives in Lima"]),
+    ("I work at Siemens for the time being", ["works at Siemens"]),
+    ("I joined a chess club several months ago", ["joined a chess club"]),
+    ("I'll work from Portugal from 10 to 23 August", ["plans to work from Portugal from 10 to 23 August (2023)"]),
+    # nor is what ends the sentence
+    ("I prefer night trains to flying anyway.", ["prefers night trains to flying"]),
+    ("I love sushi though", ["likes sushi"]),
+    ("I like tea, actually", ["likes tea"]),
+    ("Let's take the ferry then", ["decided: the ferry"]),
+    # others
+    ("Hi! I'm Mara.", ["name: Mara"]),
+    ("We decided to use PostGIS because four of us edit at once", ["decided: use PostGIS"]),
+    ("My goal is the Ghent half marathon on 25 October.", ["goal: the Ghent half marathon (25 October 2023)"]),
 ]
 
 
@@ -170,6 +191,18 @@ NOT_STATED = [
     "Let's see",
     "Call me later",
     "Thanks, I really enjoyed this!",
+    # without content of its own
+    "I've changed my mind about the journey",
+    "I changed my mind about that",
+    "I'll call her tomorrow",
+    "I'll meet him on Friday",
+    "I decided on that one",
+    "I decided to do the same thing",
+    "I decided against the idea",
+    "We decided to use it",
+    "Hi! I'm German.",
+    "I wonder about that",
+    "I am in the kitchen/bathroom",
     # not about this
     "I live in fear",
     "I live with my parents",
@@ -332,6 +365,32 @@ def test_facts_of_several_messages_come_in_their_order(said: list[str]) -> None:
     assert order == sorted(order, key=lambda name: int(name[1:]))
 
 
+# -- what is passed over --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[f"{at}-{rule.slot}" for at, rule in enumerate(RULES)])
+def test_whatever_a_rule_matches_holds_one_of_its_triggers(rule: Rule) -> None:
+    @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.from_regex(rule.pattern))
+    def holds(text: str) -> None:
+        match = rule.pattern.search(text)
+        assert match is None or not rule.triggers.isdisjoint(words(match.group()))
+
+    holds()
+
+
+@pytest.mark.shared
+def test_sentences_without_a_trigger_would_state_nothing(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = json.loads((shared / "data/locomo/locomo_dev.json").read_text(encoding="utf-8"))[0]["conversation"]
+    turns = [turn["text"] for session in conversation.values() if isinstance(session, list) for turn in session]
+    messages = [user(text, id=f"m{number}") for number, text in enumerate(turns)]
+    quickly = extract(messages, thread_id="t1", now=NOW)
+    every = frozenset(word for text in turns for word in words(text))
+    monkeypatch.setattr(clauses, "TRIGGERS", TRIGGERS | every)
+    monkeypatch.setattr(clauses, "SPEAKING", every)
+    assert extract(messages, thread_id="t1", now=NOW) == quickly
+
+
 # -- times ----------------------------------------------------------------------------------------------------------------
 
 
@@ -344,6 +403,22 @@ def test_V051_last_week_is_the_week_before_the_message() -> None:
 def test_a_move_is_true_from_the_time_it_names() -> None:
     found, _ = insights("I moved from Porto to Gdansk in May")
     assert found.valid_from == datetime(2022, 5, 1, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    ("words", "since"),
+    [
+        ("five weeks ago", datetime(2022, 10, 3, tzinfo=timezone.utc)),
+        ("a couple of months ago", datetime(2022, 9, 1, tzinfo=timezone.utc)),
+        ("two years back", datetime(2020, 1, 1, tzinfo=timezone.utc)),
+        ("in March", datetime(2022, 3, 1, tzinfo=timezone.utc)),
+        ("a few weeks ago", SAID),
+        ("for now", SAID),
+    ],
+)
+def test_a_time_in_words_leaves_the_value_and_says_since_when(words: str, since: datetime) -> None:
+    (found,) = insights(f"I moved to Ghent {words}")
+    assert (found.text, found.valid_from) == ("lives in Ghent", since)
 
 
 def test_a_plan_is_true_from_when_it_is_told() -> None:

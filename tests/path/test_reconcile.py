@@ -364,3 +364,52 @@ def test_subjects_do_not_touch_each_other(batches: list[list[Insight]]) -> None:
     alone = after(*([insight for insight in batch if insight.subject == "user"] for batch in batches))
     together = [insight for insight in after(*batches) if insight.subject == "user"]
     assert together == alone
+
+
+# -- beyond one slot ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "correction", "expected"),
+    [
+        ("I'm planning to visit Japan on 12 May", "Sorry, I meant 14 May, not 12 May.", "plans to visit Japan (14 May 2026)"),
+        ("I decided to take the night train", "Sorry, I meant the ferry, not the night train", "decided: take the ferry"),
+        ("I'm planning a trip to Japan", "Sorry, I meant Korea, not Japan", "plans a trip to Korea"),
+    ],
+)
+def test_a_correction_exchanges_the_words_in_what_holds_them(first: str, correction: str, expected: str) -> None:
+    known = after(said(0, first), said(0.1, correction))
+    assert current(known) == [expected]
+    (wrong,) = (insight for insight in known if not insight.current)
+    assert (wrong.reason, wrong.superseded_by) == (f"corrected: {expected}", by_text(known, expected).id)
+    again = reconcile(known, said(0.1, correction), now=NOW)
+    assert (again.records, again.retire) == ((), ())
+
+
+def test_a_correction_of_an_event_moves_the_time_from_which_it_is_true() -> None:
+    known = after(said(90, "I visited Rome on 12 May"), said(90.1, "Sorry, I meant 14 May, not 12 May."))
+    assert current(known) == ["visited Rome (14 May 2026)"]
+    assert by_text(known, "visited Rome (14 May 2026)").valid_from == datetime(2026, 5, 14, tzinfo=timezone.utc)
+
+
+def test_a_correction_of_nothing_known_is_an_event_of_little_weight() -> None:
+    (kept,) = after(said(1, "Sorry, I meant 14 May, not 12 May."))
+    assert (kept.topic, kept.importance, kept.text) == ("event", "low", "correction: 14 May, not 12 May")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_switch_ends_a_preference_for_what_was_left(late: bool) -> None:
+    preference, switch = said(0, "I prefer night trains to flying anyway"), said(9, "I switched from the night train to flying")
+    known = after(switch, preference) if late else after(preference, switch)
+    assert current(known) == ["does not use the night train", "uses flying"]
+    assert by_text(known, "prefers night trains to flying").superseded_by == by_text(known, "uses flying").id
+
+
+def test_a_preference_that_is_stated_after_the_switch_stays() -> None:
+    known = after(said(0, "I switched from coffee to tea"), said(9, "I prefer coffee to tea"))
+    assert "prefers coffee to tea" in current(known)
+
+
+def test_a_switch_leaves_other_preferences_alone() -> None:
+    known = after(said(0, "I prefer coffee to water"), said(1, "I prefer Thai curry"), said(9, "I switched from coffee to tea"))
+    assert {"prefers coffee to water", "prefers Thai curry"} <= set(current(known))

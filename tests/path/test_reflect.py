@@ -80,6 +80,58 @@ def test_a_decision_is_not_said_twice() -> None:
     assert [line.text for line in summary.lines if "Spanish" in line.text] == ["decided: learn Spanish"]
 
 
+def lines_of(*turns: tuple[Role, str]) -> list[str]:
+    summary = summary_of(session(*turns))
+    return [] if summary is None else [line.text for line in summary.lines]
+
+
+def test_a_decision_comes_with_its_reason() -> None:
+    said = "We decided to use PostGIS because four of us edit at once."
+    assert lines_of(("user", said)) == ["decided: use PostGIS, because four of us edit at once"]
+
+
+def test_a_short_answer_comes_with_its_question_and_rests_on_both() -> None:
+    summary = summary_of(
+        session(
+            ("user", "The flood map goes to the city council of Ghent."),
+            ("assistant", "Good to know. And the deadline?"),
+            ("user", "Still 30 September."),
+            ("assistant", "Noted."),
+        )
+    )
+    assert summary is not None
+    assert [line.text for line in summary.lines] == [
+        "The flood map goes to the city council of Ghent.",
+        "And the deadline? Still 30 September.",
+    ]
+    assert summary.lines[1].sources == ("m2", "m3")
+
+
+def test_half_a_sentence_takes_what_goes_on_with_it_along() -> None:
+    said = "With my dog. Her name is Biscuit and she weighs 12 kilos."
+    assert lines_of(("user", said)) == [said]
+
+
+def test_questions_of_the_assistant_and_courtesies_are_no_lines() -> None:
+    turns: tuple[tuple[Role, str], ...] = (
+        ("user", "The course in Porto starts on 14 September."),
+        ("assistant", "Noted. Shall I block the days?"),
+        ("user", "Please."),
+        ("assistant", "Anything else?"),
+        ("user", "No, good night!"),
+    )
+    assert lines_of(*turns) == ["The course in Porto starts on 14 September."]
+
+
+def test_what_was_put_right_is_not_told_as_it_was_first_said() -> None:
+    turns: tuple[tuple[Role, str], ...] = (
+        ("user", "Ines arrives in Brussels on 12 May."),
+        ("assistant", "It is in the calendar for Tuesday 12 May."),
+        ("user", "Sorry, I meant 14 May, not 12 May."),
+    )
+    assert lines_of(*turns) == ["Ines arrives in Brussels on 12 May. Sorry, I meant 14 May, not 12 May."]
+
+
 def test_trust_is_the_lowest_of_what_is_cited() -> None:
     summary = summary_of(
         session(("user", "I decided to learn Spanish."), ("assistant", "The course of 12 weeks starts in Sevilla on 3 May."))

@@ -5,7 +5,8 @@
 
 A statement's weight is its closeness to the centroid of the span (TF-IDF, cosine; Radev, Jing, Styś and Tam, "Centroid-based
 summarization of multiple documents", Information Processing and Management 40, 2004), more for a decision or a commitment,
-less for a question, a courtesy or a fragment. Its facts (see `facts`) count besides. Terms and facts count only as long as no
+less for a question, a courtesy, a fragment, or half a sentence. Its facts (see `facts`) count besides.
+Terms and facts count only as long as no
 chosen line has them, so the gain of a choice diminishes as the summary grows. Such a function is submodular: to choose the
 best gain per cost, over and over, does well (Lin and Bilmes, "Multi-document summarization via budgeted maximization of
 submodular functions", NAACL-HLT 2010), and a gain once computed is an upper bound later, which spares most of the work.
@@ -30,7 +31,7 @@ from bethink.compaction.statements import Statement, statements, without_repetit
 from bethink.messages import Message
 from bethink.records import Line
 
-__all__ = ["MAX_LINE_LENGTH", "choose", "shortened", "summarise"]
+__all__ = ["MAX_LINE_LENGTH", "choose", "select", "sentences_of", "shortened", "summarise"]
 
 MAX_LINE_LENGTH = 240
 """Characters of a line; a longer sentence is cut at a word and ends in "…"."""
@@ -43,6 +44,7 @@ _MAX_READ = {"user": 20_000, "assistant": 20_000, "tool": 2_000}
 _ROLE = {"user": 1.0, "assistant": 0.8, "tool": 0.5}
 _FACT, _COMMITMENT = 0.5, 0.5
 _QUESTION, _COURTESY, _FRAGMENT, _LONG = 0.5, 0.3, 0.5, 0.8
+_ELLIPTIC, _LEANING = 0.5, 0.8
 _FRAGMENT_TERMS, _LONG_TERMS = 3, 30
 # Gains are compared per byte of UTF-8, which goes with tokens in every script and costs nothing to know; only what is about to
 # be chosen is counted. So many bytes more a line costs for its speaker and date, and the reader's attention.
@@ -73,8 +75,13 @@ def summarise(messages: Sequence[Message], *, limit: int, count: Callable[[str],
     said = [
         (Line(text=text, sources=(message.id,), at=_time_of(message), speaker=message.speaker), message.role)
         for message in messages
-        for text in _sentences_of(message)
+        for text in sentences_of(message)
     ]
+    return select(said, limit=limit, count=count)
+
+
+def select(said: Sequence[tuple[Line, str]], *, limit: int, count: Callable[[str], int]) -> tuple[Line, ...]:
+    """As `choose`, of lines that are each given with the role of their speaker."""
     return _choose(statements(said), limit, count)
 
 
@@ -107,7 +114,8 @@ def _time_of(message: Message) -> datetime:
     return message.created_at
 
 
-def _sentences_of(message: Message) -> Iterator[str]:
+def sentences_of(message: Message) -> Iterator[str]:
+    """The sentences of a message as a summary may quote them."""
     if message.role not in _ROLE:
         return
     text = message.text[: _MAX_READ[message.role]]
@@ -193,6 +201,10 @@ def _shape(candidate: Statement) -> float:
         factor *= _COURTESY
     if len(candidate.terms) < _FRAGMENT_TERMS:
         factor *= _FRAGMENT
+    if candidate.elliptic:
+        factor *= _ELLIPTIC
+    if candidate.leaning:
+        factor *= _LEANING
     if len(candidate.terms) > _LONG_TERMS:
         factor *= _LONG
     return factor

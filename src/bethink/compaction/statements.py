@@ -16,7 +16,7 @@ from bethink.compaction.facts import Facts, facts
 from bethink.records import Line
 from bethink.retrieval.terms import index_terms, stop_words
 
-__all__ = ["Statement", "statements", "without_repetition"]
+__all__ = ["Statement", "is_courtesy", "is_elliptic", "is_leaning", "statements", "without_repetition"]
 
 # Two topics are the same from this Jaccard similarity on.
 _SAME = 0.65
@@ -53,14 +53,36 @@ _COURTESY = re.compile(
     r"|(?:i )?agree|exactly|yes|yep|yeah|yup|no problem|ok(?:ay)?|great|cool|wow|whoa|yay|awesome|amazing|nice|lovely"
     r"|congrat\w*|glad|(?:(?:that|it|this) )?(?:sounds?|looks?) (?:\w+ )?(?:good|great|fun|awesome|amazing|nice|cool|like a)"
     r"|happy to|i'?d be happy|let me know|i hope|hope|have a|keep (?:it )?up|that'?s (?:great|awesome|amazing|so|really)"
-    r"|(?:by the way, )?(?:take a look|check (?:it|this) out))\b",
+    r"|(?:by the way, )?(?:take a look|check (?:it|this) out)|(?:i'?m )?so (?:cool|glad|happy for|proud|sweet)"
+    r"|keep going|got it|your (?:kind )?(?:words|help|support)|(?:i )?(?:really )?appreciate|you(?:'?ve)? got (?:this|it|guts)|can'?t wait"
+    r"|good luck|long time no see|let'?s do (?:it|this)|i'?ll (?:think about it|keep (?:it|that) in mind)|fine by me|perfect"
+    r"|tell me when|well done|good(?=[.!]))(?!\w)",
     re.IGNORECASE,
 )
 _OFFER = re.compile(
     r"(?:so,? )?(?:how (?:can|may) i (?:help|assist)|what can i (?:do|help)|is there anything|anything else|can i help)\b",
     re.IGNORECASE,
 )
+_ADDRESSED = re.compile(r"(?:(?:and|so|well|oh|haha|but|yeah|woah|wow|also)[,!]? |[A-Z][a-z]+[,!] )+(?=\w)")
 _COURTESY_WORDS = 10
+
+# A sentence that stands alone has a verb and names its subject. There is no tagger here: these are the words that give away
+# the verb, and the openings that lean on what was said before.
+_FEWEST_WORDS = 5
+_VERB = re.compile(
+    r"\b(?:am|is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|shall|should|may|might|must|need|let|please"
+    r"|i|we|they|you|he|she)\b|['’](?:m|s|re|ve|ll|d)\b|n['’]t\b|\w\w(?:ed|es)\b|\w\w[^\Ws]s\b",
+    re.IGNORECASE,
+)
+_CUT_SHORT = re.compile(
+    r"\b(?:do|does|did|is|are|was|were|will|would|can|has|have|had|am)(?: not|n['’]t)?(?=[,;.!]|$)", re.IGNORECASE
+)
+_ANSWERING = re.compile(
+    r"(?:still|whether|because|with|by|for|to|from|in|on|at|about|just|only|not|nothing|none|both|neither|either"
+    r"|then|yes|no|yep|nope|done|set|fine|true|decided|noted|properly|the same|two|three|four)\b",
+    re.IGNORECASE,
+)
+_LEANING = re.compile(r"(?:it|he|she|they|that|this|these|those|both|his|her|their|its|then|which)\b", re.IGNORECASE)
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -73,6 +95,7 @@ class Statement(msgspec.Struct, frozen=True):
         terms: its index terms without function words; `topic` is these without numbers and words of revising.
         facts: those in it, without the names of the speakers.
         question, courtesy, commitment: whether it asks, greets or agrees, decides or promises.
+        elliptic, leaning: whether it is half a sentence; whether its subject is named elsewhere.
     """
 
     line: Line
@@ -84,12 +107,14 @@ class Statement(msgspec.Struct, frozen=True):
     question: bool
     courtesy: bool
     commitment: bool
+    elliptic: bool
+    leaning: bool
 
 
 def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
     """The statements among lines, each given with the role of its speaker, in order.
 
-    Left out are lines without a content word, and short courtesies without a fact or a commitment.
+    Left out are lines without a content word, single words, and short courtesies without a fact or a commitment.
     """
     # Who speaks is written beside each line, so that somebody is addressed by name is no news.
     speakers = frozenset(word for line, _ in said for word in line.speaker.lower().split())
@@ -98,8 +123,10 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
     for position, (line, role) in enumerate(said):
         words = index_terms(line.text).split()
         terms = tuple(word for word in words if word not in stop_words)
-        courtesy = bool(_COURTESY.match(line.text))
-        commitment = _commits(line.text, words)
+        addressed = _ADDRESSED.match(line.text)
+        courtesy = bool(_COURTESY.match(line.text) or (addressed and _COURTESY.match(line.text, addressed.end())))
+        # "Let's boogie!", "I'll think about it": a promise of one word promises nothing.
+        commitment = _commits(line.text, words) and (len(terms) > 2 or bool(of_lines[position].all))
         if not terms or (not commitment and _is_empty(line.text, courtesy, terms, of_lines[position])):
             continue
         found.append(
@@ -113,16 +140,46 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
                 question=line.text.rstrip("\"'”’)*_ ").endswith(_QUESTION_MARKS),
                 courtesy=courtesy,
                 commitment=commitment,
+                elliptic=is_elliptic(line.text),
+                leaning=is_leaning(line.text),
             )
         )
     return found
+
+
+def is_elliptic(text: str) -> bool:
+    """Whether `text` is half a sentence, understood only after what it answers: "Still 30 September.", "Amal does, by 10 July."
+
+    Text in scripts without spaces or case is taken to stand alone.
+    """
+    if not text.isascii() and not any(character.isascii() and character.isalpha() for character in text):
+        return False
+    if "? " in text:
+        return False
+    long = text.count(" ") + 1 >= _FEWEST_WORDS
+    if not _VERB.search(text):
+        return not long or bool(_ANSWERING.match(text))
+    return (not long and bool(_ANSWERING.match(text))) or (text.count(" ") < 8 and bool(_CUT_SHORT.search(text)))
+
+
+def is_courtesy(text: str) -> bool:
+    """Whether `text` greets, thanks or agrees, and has no number, date or identifier that would make it an answer."""
+    return bool(_COURTESY.match(text)) and not facts([text])[0].beside_names
+
+
+def is_leaning(text: str) -> bool:
+    """Whether the subject of `text` is named elsewhere: "It leaves at 7:40.", "And her name is Miso."."""
+    addressed = _ADDRESSED.match(text)
+    return bool(_LEANING.match(text, addressed.end() if addressed else 0))
 
 
 def _is_empty(text: str, courtesy: bool, terms: tuple[str, ...], found: Facts) -> bool:
     """Whether a sentence without commitment is only polite. "Yep, Anna." has a name to it and still says nothing."""
     if text.count(" ") >= _COURTESY_WORDS:
         return False
-    return bool(_OFFER.match(text)) or (courtesy and not (found.all if len(terms) > 2 else found.beside_names))
+    if not found.beside_names and " " not in text.strip() and len(terms) == 1 and text.isascii():
+        return True
+    return bool(_OFFER.match(text)) or (courtesy and not (found.all if len(terms) > 4 else found.beside_names))
 
 
 def _commits(text: str, words: list[str]) -> bool:

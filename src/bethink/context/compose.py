@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from bethink.context.items import BLOCK, Item, SectionName, line_of, memory_message, tag_of
+from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
 from bethink.errors import BudgetError
 from bethink.messages import Group, Message
 from bethink.models import TokenCounter
@@ -29,6 +29,8 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
     ("previous session", 0.25),
 )
 _SMALLEST_CUT = 48
+# Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
+_EMPTY_BLOCK_TOKENS = 60
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     pinned: tuple[Message, ...]
-    items: tuple[Item, ...]
+    block: tuple[Shown, ...]
     recent: tuple[Message, ...]
     cuts: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     omitted: tuple[str, ...] = ()
@@ -76,19 +78,19 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
     free = budget - must - recent.tokens
     # The block has its share, and where the talk is still short also what that leaves below the compaction trigger.
     below_trigger = int(settings.compaction_trigger * budget) - must - recent.tokens
-    items = _choose_items(found.items, min(free, max(int(settings.memory_share * budget), below_trigger)), counter)
+    block = _choose_block(found.items, min(free, max(int(settings.memory_share * budget), below_trigger)), counter)
     waiting = tuple(
         f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
     )
     return Composition(
-        pinned=found.pinned, items=items, recent=recent.messages, cuts=recent.cuts, omitted=waiting + recent.omitted
+        pinned=found.pinned, block=block, recent=recent.messages, cuts=recent.cuts, omitted=waiting + recent.omitted
     )
 
 
 def _must_have(found: Sources, budget: int, counter: TokenCounter) -> int:
     """Tokens of what may not be left out."""
     newest = _newest_user_group(found)
-    block = memory_message([item for item in found.items if item.section == "pinned"])
+    block = memory_message([shown(item, counter) for item in found.items if item.section == "pinned"])
     parts = (
         ("pinned messages", size_of(found.pinned, counter)),
         ("newest user message", 0 if newest is None else size_of(found.recent[newest].messages, counter)),
@@ -209,42 +211,44 @@ def _cut(message: Message, head: int, tail: int) -> Message:
 # -- the memory block -----------------------------------------------------------------------------------------------------
 
 
-def _choose_items(items: Sequence[Item], free: int, counter: TokenCounter) -> tuple[Item, ...]:
+def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tuple[Shown, ...]:
     """Fill the memory block: each section up to its share, then what is left over in the same order of sections.
 
     `free` is what the block may cost besides its pinned lines.
     """
-    pinned = [item for item in items if item.section == "pinned"]
-    chosen = list(pinned)
-    base = _block_tokens(pinned, counter)
-    spent = _block_tokens([], counter) if not pinned else 0
+    candidates = [shown(item, counter) for item in items]
+    block = [each for each in candidates if each.item.section == "pinned"]
+    pinned = len(block)
+    base = _block_tokens(block, counter)
     # The same words are shown once: a decision is in the profile and in the summary of the session that made it.
-    said = {item.text for item in chosen}
-    costs = {id(item): counter.count(line_of(item)) + 1 for item in items}
+    said = {each.item.text for each in block}
+    spent = 0 if block else _EMPTY_BLOCK_TOKENS
     for rounds in (_SHARES, tuple((name, 1.0) for name, _ in _SHARES)):
         for name, share in rounds:
             allowance = int(share * free)
-            mine = sum(costs[id(item)] for item in chosen if item.section == name)
-            for item in items:
-                if item.section != name or item.text in said:
+            mine = sum(each.tokens for each in block if each.item.section == name)
+            for each in candidates:
+                if each.item.section != name or each.item.text in said:
                     continue
-                cost = costs[id(item)]
-                if mine == 0:
-                    cost += 2 * counter.count(f"</{tag_of(name)}>") + 2
+                cost = each.tokens if mine else each.tokens + _heading_tokens(name, counter)
                 if mine + cost > allowance or spent + cost > free:
                     break
-                chosen.append(item)
-                said.add(item.text)
+                block.append(each)
+                said.add(each.item.text)
                 spent, mine = spent + cost, mine + cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
-    while len(chosen) > len(pinned) and _block_tokens(chosen, counter) - base > free:
-        chosen.pop()
-    order = {id(item): position for position, item in enumerate(items)}
-    return tuple(sorted(chosen, key=lambda item: (BLOCK.index(item.section), order[id(item)])))
+    while len(block) > pinned and _block_tokens(block, counter) - base > free:
+        block.pop()
+    order = {id(each): position for position, each in enumerate(candidates)}
+    return tuple(sorted(block, key=lambda each: (BLOCK.index(each.item.section), order[id(each)])))
 
 
-def _block_tokens(items: Sequence[Item], counter: TokenCounter) -> int:
-    message = memory_message(items)
+def _heading_tokens(name: SectionName, counter: TokenCounter) -> int:
+    return 2 * counter.count(f"</{tag_of(name)}>") + 2
+
+
+def _block_tokens(block: Sequence[Shown], counter: TokenCounter) -> int:
+    message = memory_message(block)
     return 0 if message is None else message_tokens(message, counter)
 
 

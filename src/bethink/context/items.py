@@ -23,6 +23,7 @@ __all__ = [
     "BLOCK",
     "Item",
     "SectionName",
+    "Shown",
     "handle",
     "item_of_message",
     "item_of_record",
@@ -30,6 +31,7 @@ __all__ = [
     "items_of_summary",
     "line_of",
     "memory_message",
+    "shown",
     "tag_of",
 ]
 
@@ -67,6 +69,14 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     changed: str = ""
     changed_by: str = ""
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """An item as its line in the block, and the tokens of that line."""
+
+    item: Item
+    line: str
+    tokens: int
 
 
 def handle(record_id: str) -> str:
@@ -170,18 +180,24 @@ def line_of(item: Item) -> str:
     return f"- {_plain(item.text)} ({', '.join(label)}){mark}"
 
 
+def shown(item: Item, counter: TokenCounter) -> Shown:
+    """The item with its line and what the line costs in the block, its line break included."""
+    line = line_of(item)
+    return Shown(item, line, counter.count(line) + 1)
+
+
 def tag_of(section: SectionName) -> str:
     """The section's name as the tag of its block."""
     return section.replace(" ", "_")
 
 
-def memory_message(items: Sequence[Item]) -> Message | None:
+def memory_message(block: Sequence[Shown]) -> Message | None:
     """The message that carries the block; None when there is no line for it."""
-    if not items:
+    if not block:
         return None
     parts = ["<memory>", _PREFACE]
     for name in BLOCK:
-        lines = [line_of(item) for item in items if item.section == name]
+        lines = [each.line for each in block if each.item.section == name]
         if lines:
             parts += [f"<{tag_of(name)}>", *lines, f"</{tag_of(name)}>"]
     parts.append("</memory>")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,12 +18,11 @@ from bethink.context.items import (
     item_of_record,
     items_of_node,
     items_of_summary,
-    line_of,
     memory_message,
 )
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
-from bethink.messages import Message, groups
+from bethink.messages import Message, canonical_json, groups
 from bethink.models import TokenCounter
 from bethink.models.tokens import message_tokens
 from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
@@ -52,18 +51,34 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         messages: in the order to send them: pinned, the memory message (if it has any line), the recent ones.
-        lines: every line with its reason, in the order shown.
         tokens: of all messages, by the counter named in the receipt; at most `budget`.
-        omitted: what was left out of the recent messages and why (a call that waits for its result, a group that did not fit).
+        made_of: what was chosen.
         receipt_id: names it for `replay`; "" for a context that was not recorded.
     """
 
     messages: tuple[Message, ...]
-    lines: tuple[ContextLine, ...]
     tokens: int
     budget: int
-    omitted: tuple[str, ...] = ()
+    made_of: Composition
+    counter: TokenCounter
     receipt_id: str = ""
+
+    def __repr__(self) -> str:
+        return f"Context({self.tokens} of {self.budget} tokens, {len(self.messages)} messages, receipt {self.receipt_id!r})"
+
+    @property
+    def lines(self) -> tuple[ContextLine, ...]:
+        """Every line with its reason, in the order shown. Made when it is asked for."""
+        return tuple(_lines(self.made_of, self.counter))
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """What is not among the recent messages and why: a call that waits for its result, a group that did not fit."""
+        return self.made_of.omitted
+
+    def section(self, name: SectionName) -> tuple[ContextLine, ...]:
+        """The lines of one section."""
+        return tuple(line for line in self.lines if line.section == name)
 
     def to_openai(self) -> list[dict[str, Any]]:
         """The messages as OpenAI chat dicts, each tool call directly followed by its results."""
@@ -78,44 +93,35 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """The whole as plain text, for a prompt that is one string."""
         return "\n".join(f"{message.speaker}: {message.text}" for message in self.messages if message.text)
 
-    def section(self, name: SectionName) -> tuple[ContextLine, ...]:
-        """The lines of one section."""
-        return tuple(line for line in self.lines if line.section == name)
-
 
 def render(made_of: Composition, *, budget: int, counter: TokenCounter) -> Context:
     """The context that a composition stands for. The same composition, the same bytes."""
-    memory = memory_message(made_of.items)
+    memory = memory_message(made_of.block)
     recent = with_cuts(made_of.recent, made_of.cuts)
     messages = (*made_of.pinned, *(() if memory is None else (memory,)), *recent)
-    return Context(
-        messages=messages,
-        lines=tuple(_lines(made_of, recent, counter)),
-        tokens=size_of(messages, counter),
-        budget=budget,
-        omitted=made_of.omitted,
-    )
+    return Context(messages=messages, tokens=size_of(messages, counter), budget=budget, made_of=made_of, counter=counter)
 
 
-def _lines(made_of: Composition, recent: Sequence[Message], counter: TokenCounter) -> Iterator[ContextLine]:
+def _lines(made_of: Composition, counter: TokenCounter) -> Iterator[ContextLine]:
     for message in made_of.pinned:
         yield _message_line(message, "pinned", f"{message.role} message, always in view", counter)
-    for item in made_of.items:
+    for each in made_of.block:
+        item = each.item
         yield ContextLine(
             section=item.section,
-            text=line_of(item),
+            text=each.line,
             reason=item.reason,
-            tokens=counter.count(line_of(item)) + 1,
+            tokens=each.tokens,
             id=item.id,
             sources=item.sources,
             scores=item.scores,
         )
-    newest = max((message.seq for message in recent if message.role == "user"), default=0)
-    for message in recent:
+    newest = max((message.seq for message in made_of.recent if message.role == "user"), default=0)
+    for message in with_cuts(made_of.recent, made_of.cuts):
         reason = "newest user message" if message.seq == newest else f"message {message.seq} of the newest that fit"
-        yield _message_line(
-            message, "recent messages", reason + (", shortened" if message.seq in made_of.cuts else ""), counter
-        )
+        if message.seq in made_of.cuts:
+            reason += ", shortened"
+        yield _message_line(message, "recent messages", reason, counter)
 
 
 def _message_line(message: Message, section: SectionName, reason: str, counter: TokenCounter) -> ContextLine:
@@ -151,7 +157,7 @@ def receipt_for(
         counter=counter.name,
         ranker=ranker,
         renderer=RENDERER,
-        digest=hashlib.sha256(context.to_bytes()).hexdigest(),
+        digest=_digest(context),
         query_digest=hashlib.sha256(query.encode()).hexdigest() if query else "",
         lines=tuple(
             ReceiptLine(
@@ -160,17 +166,22 @@ def receipt_for(
                 id=item.id,
                 index=item.index,
                 reason=item.reason,
-                tokens=counter.count(line_of(item)) + 1,
+                tokens=tokens,
                 cut=item.cut,
                 changed_by=item.changed_by,
                 scores=item.scores,
             )
-            for item in made_of.items
+            for item, tokens in ((each.item, each.tokens) for each in made_of.block)
         ),
         pinned=_ranges(message.seq for message in made_of.pinned),
         recent=_ranges(sorted(message.seq for message in made_of.recent)),
         cuts=tuple((seq, head, tail) for seq, (head, tail) in sorted(made_of.cuts.items())),
     )
+
+
+def _digest(context: Context) -> str:
+    """Of the messages in their canonical form, which the bytes of every format follow from."""
+    return hashlib.sha256(b"\n".join(map(canonical_json, context.messages))).hexdigest()
 
 
 def _ranges(seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
@@ -204,15 +215,15 @@ def rebuild(receipt: Receipt, named: Named, *, counter: TokenCounter) -> Context
             "receipt", f"rendered by version {receipt.renderer} of the context format, this is {RENDERER}", "use that release"
         )
     pinned = tuple(_of(named.messages, seq, receipt) for first, last in receipt.pinned for seq in range(first, last + 1))
-    shown = [_of(named.messages, seq, receipt) for first, last in receipt.recent for seq in range(first, last + 1)]
+    recent = [_of(named.messages, seq, receipt) for first, last in receipt.recent for seq in range(first, last + 1)]
     made_of = Composition(
         pinned=pinned,
-        items=tuple(_item_again(line, named, receipt, counter) for line in receipt.lines),
-        recent=tuple(message for group in groups(shown) for message in group.messages),
+        block=tuple(shown(_item_again(line, named, receipt, counter), counter) for line in receipt.lines),
+        recent=tuple(message for group in groups(recent) for message in group.messages),
         cuts={seq: (head, tail) for seq, head, tail in receipt.cuts},
     )
     context = render(made_of, budget=receipt.budget, counter=counter)
-    if hashlib.sha256(context.to_bytes()).hexdigest() != receipt.digest:
+    if _digest(context) != receipt.digest:
         raise Forgotten(f"context {receipt.id}: something that it shows has been changed by a forget since")
     return msgspec.structs.replace(context, receipt_id=receipt.id)
 

@@ -16,6 +16,8 @@ import msgspec
 
 from bethink.compaction.sentences import is_fence, sentences
 from bethink.insights import english
+from bethink.insights.rules import SPEAKING, TRIGGERS
+from bethink.insights.triggers import words
 
 __all__ = ["Clause", "clauses", "own_words", "written_out"]
 
@@ -49,9 +51,14 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 def clauses(text: str) -> Iterator[Clause]:
-    """The clauses of `text` that may state a fact, in order. Linear in the text."""
+    """The clauses of `text` that may state a fact, in order. Linear in the text.
+
+    A sentence without a trigger costs next to nothing.
+    """
+    if not _may_state(words(text)):
+        return
     for start, end, sentence in sentences(own_words(text)):
-        if is_fence(sentence) or english.HYPOTHETICAL.match(sentence):
+        if not _may_state(words(sentence)) or is_fence(sentence) or english.HYPOTHETICAL.match(sentence):
             continue
         plain = written_out(sentence)
         first = True
@@ -63,14 +70,19 @@ def clauses(text: str) -> Iterator[Clause]:
                 first = False
 
 
+def _may_state(found: frozenset[str]) -> bool:
+    return not (TRIGGERS.isdisjoint(found) or SPEAKING.isdisjoint(found))
+
+
 def own_words(text: str) -> str:
     """`text` with everything blanked that its sender only passes on; of the same length, quotes and apostrophes straight."""
     if len(text) > MAX_OWN_LENGTH:
         return "\n" * len(text)
     text = text.translate(_STRAIGHT)
-    for pattern in english.NOT_OWN_WORDS:
-        text = pattern.sub(_blank, text)
-    return english.QUOTED.sub(_blank_speech, text)
+    for marks, pattern in english.NOT_OWN_WORDS:
+        if any(map(text.__contains__, marks)):
+            text = pattern.sub(_blank, text)
+    return english.QUOTED.sub(_blank_speech, text) if any(map(text.__contains__, "\"'\u00ab")) else text
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -87,10 +99,22 @@ def _blank_speech(match: re.Match[str]) -> str:
 
 def written_out(sentence: str) -> str:
     """`sentence` with contractions written out, single spaces, and no adverb between "I" and its verb."""
-    for pattern, replacement in english.CONTRACTIONS:
-        sentence = pattern.sub(replacement, sentence)
-    sentence = english.ADVERBS.sub(r"\1", " ".join(sentence.split()))
+    sentence = english.CONTRACTIONS.sub(_in_full, sentence)
+    sentence = " ".join(sentence.split())
+    if english.ADVERB_WORDS.isdisjoint(words(sentence)):
+        return sentence
+    sentence = english.ADVERBS.sub(r"\1", sentence)
     return english.ADVERBS_AFTER_AUXILIARY.sub(r"\1", sentence)
+
+
+def _in_full(match: re.Match[str]) -> str:
+    if match["form"]:
+        return english.WRITTEN_OUT[match["form"].casefold()]
+    if match["stem"]:
+        return f"{match['stem']} not"
+    if match["is"]:
+        return f"{match['is']} is"
+    return f"{match['who']} is " if match["who"] else "I"
 
 
 def _stated(sentence: str) -> list[tuple[str, str, str]]:

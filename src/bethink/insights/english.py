@@ -16,6 +16,7 @@ import re
 __all__ = [
     "ADVERBS",
     "ADVERBS_AFTER_AUXILIARY",
+    "ADVERB_WORDS",
     "AND_IT",
     "BASE_FORMS",
     "BOUNDARY",
@@ -36,6 +37,8 @@ __all__ = [
     "FIRST_PERSON",
     "FIRST_PERSON_FORMS",
     "GENERIC_THE",
+    "GREETED_NAME",
+    "GREETING",
     "GREETING_NAME",
     "HEDGE",
     "HYPOTHETICAL",
@@ -63,6 +66,7 @@ __all__ = [
     "SPOKEN_OF",
     "TIMELESS",
     "TRAILING",
+    "WRITTEN_OUT",
     "any_of",
     "pattern",
 ]
@@ -89,23 +93,33 @@ _TASK = (
 )
 _TASK += "|compose|generate|create|complete|continue|pretend|imagine|role-?play|act as|say|repeat|analy[sz]e|explain"
 
-NOT_OWN_WORDS: tuple[re.Pattern[str], ...] = (
-    re.compile(r"<memory\b[^>]*>[\s\S]*?(?:</memory\s*>|\Z)", re.IGNORECASE),
-    re.compile(r"<(?P<tag>[a-z][\w-]*)\b[^>]*>[\s\S]*?</(?P=tag)\s*>", re.IGNORECASE),
-    re.compile(r"`[^`\n]+`"),
-    re.compile(r"(?m)^[ \t]*(?:>|\|).*$"),
+NOT_OWN_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("<", re.compile(r"<memory\b[^>]*>[\s\S]*?(?:</memory\s*>|\Z)", re.IGNORECASE)),
+    ("<", re.compile(r"<(?P<tag>[a-z][\w-]*)\b[^>]*>[\s\S]*?</(?P=tag)\s*>", re.IGNORECASE)),
+    ("`", re.compile(r"`[^`\n]+`")),
+    (">|", re.compile(r"(?m)^[ \t]*(?:>|\|).*$")),
     # A transcript, a mail header, a log line.
-    re.compile(r"(?im)^[ \t]*(?:from|to|cc|subject|sent|date|user|human|assistant|system|ai|bot|customer|agent|q|a):.*$"),
-    re.compile(r"(?m)^[ \t]*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*$"),
+    (
+        ":",
+        re.compile(r"(?im)^[ \t]*(?:from|to|cc|subject|sent|date|user|human|assistant|system|ai|bot|customer|agent|q|a):.*$"),
+    ),
+    ("0", re.compile(r"(?m)^[ \t]*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*$")),
     # "Translate this: I am ..." and "Here is the mail I got:" with the text below.
-    re.compile(
-        rf"(?i)(?:^|(?<=[.!?\n]))[ \t]*(?:(?:can|could|would|will) you |please |pls )*(?:{_TASK})\b[^\n:]{{0,120}}:[\s\S]*\Z"
+    (
+        ":",
+        re.compile(
+            rf"(?i)(?:^|(?<=[.!?\n]))[ \t]*(?:(?:can|could|would|will) you |please |pls )*(?:{_TASK})\b[^\n:]{{0,120}}:[\s\S]*\Z"
+        ),
     ),
-    re.compile(
-        r"(?im)^[^\n]*\b(?:here(?:'s| is| are)|this is what|the following|below|pasted|forwarded|quote)\b[^\n]*:[ \t]*\n[\s\S]*\Z"
+    (
+        ":",
+        re.compile(
+            r"(?im)^[^\n]*\b(?:here(?:'s| is| are)|this is what|the following|below|pasted|forwarded|quote)\b[^\n]*:[ \t]*\n[\s\S]*\Z"
+        ),
     ),
-    re.compile(r"https?://\S+"),
+    ("/", re.compile(r"https?://\S+")),
 )
+"""What is passed on, each with characters of which one is in all that it matches."""
 
 QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|\u00ab[^\u00bb\n]{1,400}\u00bb|(?<![\w'])'[^'\n]{2,400}'(?![\w'])")
 SELF = pattern(r"\b(?:I|we|my|our|me|us|name)\b")
@@ -116,28 +130,19 @@ LONGEST_TITLE = 6
 
 _NOT_STEMS = "do|does|did|is|are|was|were|have|has|had|would|should|could|need"
 
-CONTRACTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (pattern(r"\b(?:can't|cant|cannot)\b"), "can not"),
-    (pattern(r"\b(?:won't|wont)\b"), "will not"),
-    (pattern(r"\bI ain't\b"), "I am not"),
-    (pattern(rf"\b({_NOT_STEMS})n'?t\b"), r"\1 not"),
-    (pattern(r"\b(?:I'm|im)\b"), "I am"),
-    (pattern(r"\b(?:I've|ive)\b"), "I have"),
-    (pattern(r"\bI'll\b"), "I will"),
-    (pattern(r"\bI'd\b"), "I would"),
-    (pattern(r"\bwe're\b"), "we are"),
-    (pattern(r"\bwe've\b"), "we have"),
-    (pattern(r"\bwe'll\b"), "we will"),
-    (pattern(r"\blet's\b"), "let us"),
-    (pattern(r"\b(it|that|he|she|name|birthday|bday|there)'s\b"), r"\1 is"),
-    (
-        pattern(r"\b(\w+)'s (?=(?:allergic|vegetarian|vegan|called|named|lactose|gluten|from|a (?:vegetarian|vegan))\b)"),
-        r"\1 is ",
-    ),
-    (pattern(r"\bgonna\b"), "going to"),
-    (pattern(r"\bany more\b"), "anymore"),
-    (re.compile(r"\bi\b"), "I"),
+CONTRACTIONS = pattern(
+    rf"\b(?:(?P<form>can't|cant|cannot|won't|wont|I ain't|I'm|im|I've|ive|I'll|I'd|we're|we've|we'll|let's|gonna|any more)\b"
+    rf"|(?P<stem>{_NOT_STEMS})n'?t\b"
+    r"|(?P<is>it|that|he|she|name|birthday|bday|there)'s\b"
+    r"|(?P<who>\w+)'s (?=(?:allergic|vegetarian|vegan|called|named|lactose|gluten|from|a (?:vegetarian|vegan))\b)"
+    r"|(?P<I>(?-i:i))\b)"
 )
+WRITTEN_OUT = {
+    "can't": "can not", "cant": "can not", "cannot": "can not", "won't": "will not", "wont": "will not", "i ain't": "I am not",
+    "i'm": "I am", "im": "I am", "i've": "I have", "ive": "I have", "i'll": "I will", "i'd": "I would", "we're": "we are",
+    "we've": "we have", "we'll": "we will", "let's": "let us", "gonna": "going to", "any more": "anymore",
+}  # fmt: skip
+"""What the forms in `CONTRACTIONS` stand for."""
 
 _ADVERBS = (
     "really,absolutely,just,also,still,actually,honestly,truly,totally,currently,now,recently,finally,always,definitely,usually,"
@@ -146,6 +151,7 @@ _ADVERBS = (
     "originally,today,sadly,unfortunately,luckily,fortunately,only,even,strongly,much,rather,happily,proudly,pretty,thoroughly,"
     "incredibly,terribly,sort of,kind of,as of now,at the moment,these days,obviously,certainly,newly,soon,later"
 )
+ADVERB_WORDS = _words(_ADVERBS.replace(",", " "))
 ADVERBS = pattern(rf"\b(I|we)(?: (?:{any_of(_ADVERBS)}))+(?= )")
 ADVERBS_AFTER_AUXILIARY = pattern(
     rf"\b((?:I|we) (?:(?:am|are|have|do|did|will|was|were|can)(?: not)?(?: been)?|no longer))(?: (?:{any_of(_ADVERBS)}))+(?= )"
@@ -381,3 +387,6 @@ INSTEAD = pattern(r",? (?:and not|not|instead of|rather than) (?:(?:in|at|to|fro
 GREETING_NAME = re.compile(
     rf"^(?:[Hh]i|[Hh]ello|[Hh]ey|[Gg]ood (?:morning|evening|afternoon))(?: there| everyone| all| \w+)?[,!.]? (?:I am|this is|my name is) (?P<value>{NAME})(?= here\b|[,.!]|$| and\b| from\b)"
 )
+GREETING = pattern(r"^(?:hi|hello|hey|good (?:morning|evening|afternoon))(?: there| everyone| all)?[.!]*$")
+# The same after a greeting that is a sentence of its own: "Hi! I'm Ana."
+GREETED_NAME = re.compile(rf"^I am (?P<value>{NAME})(?= here\b|[,.!]|$| and\b| from\b)")

@@ -23,6 +23,7 @@ from bethink.insights import english, times
 from bethink.insights.clauses import Clause, clauses
 from bethink.insights.rules import RULES, SPOKEN_OF_RULES, Rule
 from bethink.insights.shapes import Value, key, strip_date, values
+from bethink.insights.triggers import words as words_of
 from bethink.messages import Message, Trust
 from bethink.records import Importance, Insight, Polarity, Source, Topic
 
@@ -119,7 +120,7 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
         whole = list(_whole_sentence(clause)) if clause.first else []
         if whole:
             corrected.add(clause.start)
-        elif clause.first and (name := _greeting(clause)):
+        elif clause.first and (name := _greeting(clause, text)):
             yield _Found(name, clause.start, clause.end)
         for fact in whole or _stated(clause, RULES, said, lowercase):
             yield _Found(fact, clause.start, clause.end)
@@ -127,9 +128,10 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
             yield from _people(clause, said, lowercase)
 
 
-def _greeting(clause: Clause) -> _Fact | None:
-    """The name in "Hi, I'm Ana". Without the greeting, "I'm German" and "I'm Ana" look alike."""
-    greeting = english.GREETING_NAME.match(clause.sentence)
+def _greeting(clause: Clause, text: str) -> _Fact | None:
+    """The name in "Hi, I'm Ana" or "Hi! I'm Ana". Without the greeting, "I'm German" and "I'm Ana" look alike."""
+    greeted = english.GREETING.match(text[: clause.start].strip())
+    greeting = (english.GREETED_NAME if greeted else english.GREETING_NAME).match(clause.sentence)
     if greeting is None or not _is_name(greeting["value"], strict=True):
         return None
     name = greeting["value"]
@@ -169,7 +171,10 @@ def _stated(clause: Clause, rules: Sequence[Rule], said: datetime, lowercase: bo
     found: list[_Fact] = []
     if not english.SELF.search(clause.text):
         return found
+    spoken = words_of(clause.text)
     for rule in rules:
+        if rule.triggers and rule.triggers.isdisjoint(spoken):
+            continue
         match = rule.pattern.match(clause.text)
         if match is None or (found and found[0].topic != rule.topic):
             continue
@@ -240,7 +245,7 @@ def _fact(
     says = rule.denies if negative and not past else f"no longer {rule.says}" if past else rule.says
     text = says.format(value=shown, of=groups.get("of", ""), verb=verb.casefold(), old=old).strip()
     if when is not None and rule.shape == "deed":
-        text = f"{text} ({when.label})"
+        text = f"{text} ({_label(when, shown)})"
     return _Fact(
         topic=rule.topic,
         slot=slot,
@@ -250,6 +255,12 @@ def _fact(
         polarity="negative" if negative else "positive",
         valid_from=_since(rule, when, said),
     )
+
+
+def _label(when: times.When, shown: str) -> str:
+    """What `shown` lacks of a time: its year only, where it names the day ("from 10 to 23 August")."""
+    day, _, year = when.label.rpartition(" ")
+    return year if day and day.casefold() in shown.casefold() else when.label
 
 
 def _since(rule: Rule, when: times.When | None, said: datetime) -> datetime | None:

@@ -9,6 +9,9 @@ A subject has one current insight per slot. For each incoming statement, the old
     it is trusted less            history: what a page says supersedes nothing that a user said
     else                          it is current (again, if it was known), and what was current goes to history
 
+Two statements reach beyond their slot. A correction ("14 May, not 12 May") takes the place of what holds the wrong words, with
+the words exchanged. "I switched from X to Y" ends a preference for X over Y, whatever slot that is in.
+
 All of it is one `Put`, in which the new answer is stored before the old one is closed: a contradiction never leaves neither. No
 statement is dropped; what is not current stays in history with what took its place.
 
@@ -27,10 +30,12 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from bethink.ids import derived_id
+from bethink.insights import times
 from bethink.insights.extract import CORRECTION
 from bethink.insights.shapes import key
 from bethink.messages import lowest_trust
 from bethink.records import Insight
+from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Retire
 
 __all__ = ["Changes", "reconcile"]
@@ -65,9 +70,13 @@ def reconcile(current: Sequence[Insight], incoming: Sequence[Insight], *, now: d
     book = _Book(current, now)
     kept: list[Insight] = []
     for statement in sorted(incoming, key=_said):
-        meant = book.resolved(statement)
-        if not book.take(meant):
+        meant, wrong = book.resolved(statement)
+        if not book.take(meant, "corrected" if wrong else "superseded"):
             kept.append(meant)
+            continue
+        if wrong is not None:
+            book.close(wrong, meant, "corrected")
+        book.end_preferences(meant)
     return Changes(book.records(), book.retired(), tuple(kept))
 
 
@@ -94,8 +103,8 @@ class _Book:
 
     # -- taking a statement in --------------------------------------------------------------------------------------------
 
-    def take(self, statement: Insight) -> bool:
-        """Take a statement in; False if it was there, word and source."""
+    def take(self, statement: Insight, how: str = "superseded") -> bool:
+        """Take a statement in; False if it was there, word and source. `how` begins the reason of what it closes."""
         answers = self._slot(statement)
         equal = [insight for insight in answers if _same_answer(insight, statement)]
         if any(_holds(insight, statement) for insight in equal):
@@ -119,15 +128,38 @@ class _Book:
         else:
             self._write(_open(taken))
             if head is not None:
-                self._write(self._closed(head, taken, _began(statement)))
+                self._write(self._closed(head, taken, _began(statement), how))
         return True
 
-    def _closed(self, insight: Insight, by: Insight, ended: datetime) -> Insight:
+    def close(self, insight: Insight, by: Insight, how: str = "superseded") -> None:
+        """Close what another slot's answer `by` took the place of, if both are current."""
+        insight, by = self._insights[insight.id], self._insights[by.id]
+        if insight.current and by.current and insight.id != by.id and not _trusted_less(by, insight):
+            self._write(self._closed(insight, by, _began(by), how))
+
+    def end_preferences(self, statement: Insight) -> None:
+        """Close a preference for X over Y where a switch from X to Y was told later; `statement` may be either of the two."""
+        known = [self._insights[name] for name in self._subjects[statement.subject]]
+        if _leaves(statement):
+            switches, preferences = [statement], known
+        elif statement.id not in self._before and _preferred(statement) is not None:
+            switches, preferences = [insight for insight in known if _leaves(insight)], [statement]
+        else:
+            return
+        for left in switches:
+            taken_up = next((insight for insight in known if _same_switch(insight, left)), None)
+            if taken_up is None:
+                continue
+            for insight in preferences:
+                if self._order(insight) <= _said(left) and _is_preference(insight, left.value, taken_up.value):
+                    self.close(insight, taken_up)
+
+    def _closed(self, insight: Insight, by: Insight, ended: datetime, how: str = "superseded") -> Insight:
         return msgspec.structs.replace(
             insight,
             retired_at=self._now,
             superseded_by=by.id,
-            reason=f"superseded: {by.text}",
+            reason=f"{how}: {by.text}",
             valid_to=max(ended, _began(insight)),
         )
 
@@ -144,19 +176,37 @@ class _Book:
                 order = max(order, _said(other), min(_millis(other.valid_to), _millis(other.retired_at)))
         return order
 
-    def resolved(self, statement: Insight) -> Insight:
-        """A correction ("it is Lisbon, not Porto") as the answer to what Porto had answered; anything else as it is."""
+    def resolved(self, statement: Insight) -> tuple[Insight, Insight | None]:
+        """A correction ("it is Lisbon, not Porto") as what it puts right, with the words exchanged, and what was wrong.
+        Anything else, and a correction of nothing known, as it is.
+
+        First what has the wrong words for its value, then what has them in its text, that of the same thread before others.
+        """
         kind, _, old = statement.slot.partition(":")
         if kind != CORRECTION:
-            return statement
+            return statement, None
         known = [self._insights[name] for name in self._subjects.get(statement.subject, ())]
         for insight in known:
             if insight.value == statement.value and _holds(insight, statement):
-                return _answering(statement, insight)
+                return _answering(statement, insight), None
         wrong = [insight for insight in known if _is_wrong(insight, old) and self._order(insight) <= _said(statement)]
-        if not wrong:
-            return statement
-        return _answering(statement, max(wrong, key=lambda insight: (self._order(insight), insight.id)))
+        if wrong:
+            latest = max(wrong, key=lambda insight: (self._order(insight), insight.id))
+            return _answering(statement, latest), latest
+        holding = [insight for insight in known if _holds_words(insight, statement)]
+        for insight in holding:
+            corrected = _exchanged(statement, insight)
+            if corrected.id in self._insights and _holds(self._insights[corrected.id], statement):
+                return corrected, None
+        holding = [
+            insight
+            for insight in holding
+            if insight.current and self._order(insight) <= _said(statement) and not _trusted_less(statement, insight)
+        ]
+        if not holding:
+            return statement, None
+        latest = max(holding, key=lambda insight: (_share_thread(insight, statement), self._order(insight), insight.id))
+        return _exchanged(statement, latest), latest
 
     # -- what changed -----------------------------------------------------------------------------------------------------
 
@@ -245,9 +295,94 @@ def _is_wrong(insight: Insight, old: str) -> bool:
     return insight.current and insight.polarity == "positive" and key(insight.value) == old and not named_by_value
 
 
+def _swap(statement: Insight) -> tuple[str, str]:
+    """`(new, old)` of a correction, as they were said."""
+    new, _, old = statement.text.rpartition(": ")[2].partition(", not ")
+    return new, old
+
+
+def _words_of(text: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+
+
+def _share_thread(insight: Insight, statement: Insight) -> bool:
+    return not {source.thread_id for source in insight.sources}.isdisjoint(source.thread_id for source in statement.sources)
+
+
+def _holds_words(insight: Insight, statement: Insight) -> bool:
+    """Whether the wrong words of a correction are in the text of `insight`. A bare number could be anything elsewhere."""
+    old = _swap(statement)[1]
+    if not old or insight.polarity != "positive" or insight.slot.startswith(f"{CORRECTION}:"):
+        return False
+    return bool(_words_of(old).search(insight.text)) and (any(map(str.isalpha, old)) or _share_thread(insight, statement))
+
+
+def _exchanged(statement: Insight, insight: Insight) -> Insight:
+    """`insight` with the words exchanged that the correction `statement` is about."""
+    new, old = _swap(statement)
+    said = _said(statement)
+    text = _words_of(old).sub(lambda _: new, insight.text, count=1)
+    when = times.find(new, said, future=insight.topic == "plan")
+    value = _words_of(key(old)).sub(lambda _: key(new), insight.value, count=1)
+    if value == insight.value:
+        undated = value.partition(" @")[0]
+        value = f"{undated} @{when.at:%Y-%m-%d}" if when else f"{undated} @{key(new)}"
+    first, _, named = insight.slot.rpartition(":")
+    slot = f"{first}:{value}" if named == insight.value else insight.slot
+    return msgspec.structs.replace(
+        statement,
+        id=derived_id(said, "insight", statement.subject, slot, value, statement.polarity),
+        text=text,
+        sources=tuple(msgspec.structs.replace(source, text=text) for source in statement.sources),
+        valid_from=when.at if when and insight.topic == "event" else insight.valid_from,
+        topic=insight.topic,
+        slot=slot,
+        value=value,
+        importance=insight.importance,
+    )
+
+
+def _leaves(insight: Insight) -> bool:
+    """Whether it says that something is not used, as both halves of "I switched from X to Y" together do."""
+    return insight.polarity == "negative" and insight.slot.startswith("uses:")
+
+
+def _same_switch(insight: Insight, left: Insight) -> bool:
+    """Whether `insight` is what was taken up in the sentence in which `left` was given up."""
+    spans = {(source.thread_id, source.message_id, source.start) for source in left.sources}
+    return (
+        insight.polarity == "positive"
+        and insight.slot.startswith("uses:")
+        and any((source.thread_id, source.message_id, source.start) in spans for source in insight.sources)
+    )
+
+
+def _preferred(insight: Insight) -> tuple[str, str] | None:
+    """`(what, to what)` somebody prefers; to "" where nothing is named."""
+    if insight.polarity != "positive":
+        return None
+    kind, _, named = insight.slot.partition(":")
+    if kind == "prefers":
+        return insight.value, next((words for words in named.split("|") if words != insight.value), "")
+    stated = insight.text.rpartition(": ")[2].startswith("prefers ")
+    return (insight.value, "") if kind == "uses" or (kind == "likes" and stated) else None
+
+
+def _is_preference(insight: Insight, left: str, taken_up: str) -> bool:
+    preferred = _preferred(insight)
+    if preferred is None:
+        return False
+    what, to_what = preferred
+    return _content(what) == _content(left) and (not to_what or _content(to_what) == _content(taken_up))
+
+
+def _content(words: str) -> frozenset[str]:
+    return frozenset(term for term in index_terms(words).split() if term not in stop_words)
+
+
 def _answering(statement: Insight, insight: Insight) -> Insight:
     """The correction `statement` as another answer in the slot of `insight`, in its wording."""
-    new, _, old = statement.text.rpartition(": ")[2].partition(", not ")
+    new, old = _swap(statement)
     text = re.sub(re.escape(old), lambda _: new, insight.text, count=1, flags=re.IGNORECASE) if old else statement.text
     if text == insight.text:
         text = statement.text

@@ -1,7 +1,8 @@
 """What is left of a session when it ends: its summary, and a profile that is back within its bound.
 
-The summary names first what was decided, then what the extractive summariser finds worth a line; each line rests on its
-message. Both steps give the same result for the same input, so ending a session twice changes nothing.
+The summary names first what was decided, and why, then what the extractive summariser finds worth a line among what can be
+read alone (see `offered`); each line rests on its messages. Both steps give the same result for the same input, so ending a
+session twice changes nothing.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from bethink.compaction.extractive import shortened, summarise
+from bethink.compaction.extractive import select, shortened, summarise
 from bethink.ids import derived_id
 from bethink.insights.extract import extract
+from bethink.insights.offered import offered, with_reason
 from bethink.insights.reconcile import reconcile
 from bethink.insights.retention import beyond, first_hand
 from bethink.messages import Message, lowest_trust
@@ -44,9 +46,11 @@ def session_summary(
     if not any(message.role == "user" and message.text.strip() for message in messages):
         return None
     said = {message.id: message for message in messages}
-    decisions = _decisions(messages, thread_id, now)
+    stated = extract(messages, thread_id=thread_id, now=now)
+    decisions = _decisions(stated, now)
     decided, left = _fitting(decisions, said, settings.summary_tokens // 2, count)
-    found = summarise(messages, limit=settings.summary_tokens // 2 + settings.summary_tokens % 2 + left, count=count)
+    limit = settings.summary_tokens // 2 + settings.summary_tokens % 2 + left
+    found = select(offered(messages, stated), limit=limit, count=count) or summarise(messages, limit=limit, count=count)
     lines = (*decided, *(line for line in found if not _says_a_decision(line, decisions, said)))
     if not lines:
         return None
@@ -67,8 +71,8 @@ def session_summary(
 
 
 def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[Retire, ...]:
-    """What leaves a profile because better ones fill it. It stays in history, and comes back when it is said again. Each subject
-    has a profile of its own.
+    """What leaves a profile because better ones fill it. It stays in history, and comes back when it is said again. Each
+    subject has a profile of its own.
 
     What somebody told of another is in nobody's profile, so it neither fills it nor leaves it.
     """
@@ -86,9 +90,9 @@ def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -
     )
 
 
-def _decisions(messages: Sequence[Message], thread_id: str, now: datetime) -> list[Insight]:
+def _decisions(stated: Sequence[Insight], now: datetime) -> list[Insight]:
     """What was decided and not taken back before the session ended, oldest first."""
-    made = [insight for insight in extract(messages, thread_id=thread_id, now=now) if insight.topic == "decision"]
+    made = [insight for insight in stated if insight.topic == "decision"]
     changes = reconcile((), made, now=now)
     closed = {retire.record_id for retire in changes.retire}
     return [insight for insight in changes.records if insight.id not in closed]
@@ -100,14 +104,15 @@ def _fitting(
     """Decisions as lines, oldest first, and the tokens of `limit` that are left; the newest go in first."""
     lines: list[Line] = []
     for insight in reversed(decisions):
-        cost = count(insight.text) + 1
+        text = with_reason(insight, said)
+        cost = count(text) + 1
         if cost > limit:
             continue
         limit -= cost
         latest = said[insight.sources[-1].message_id]
         ids = tuple(source.message_id for source in insight.sources)
         at = latest.created_at or insight.recorded_at
-        lines.append(Line(text=insight.text, sources=ids, at=at, speaker=latest.speaker))
+        lines.append(Line(text=text, sources=ids, at=at, speaker=latest.speaker))
     return lines[::-1], limit
 
 

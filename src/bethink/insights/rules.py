@@ -16,15 +16,17 @@ Groups that a rule's pattern may have:
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from bethink.insights import english
 from bethink.insights.english import any_of
-from bethink.insights.english import pattern as english_pattern
+from bethink.insights.triggers import triggers
 from bethink.records import Importance, Topic
 
-__all__ = ["RULES", "SPOKEN_OF_RULES", "Rule", "Shape"]
+__all__ = ["RULES", "SPEAKING", "SPOKEN_OF_RULES", "TRIGGERS", "Rule", "Shape"]
 
 Shape: TypeAlias = Literal["thing", "place", "name", "proper", "choice", "deed"]
 
@@ -33,7 +35,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One way to state one sort of fact.
 
     Attributes:
-        pattern: matched at the start of a clause.
+        source: of `pattern`, which is compiled when a clause first needs it and matched at its start.
+        triggers: a clause without one of these words does not match; empty: any may.
         slot: with `{key}`, the value in its short form, and `{of}`.
         says, denies: the record's text, with `{value}`, `{of}` and `{verb}`.
         shape: what its value may look like (see `extract`).
@@ -43,7 +46,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         more: another rule may find something else in the same clause ("a nurse at St. Mary's").
     """
 
-    pattern: re.Pattern[str]
+    source: str
+    triggers: frozenset[str]
     topic: Topic
     slot: str
     says: str
@@ -55,6 +59,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     dated: bool = False
     spoken_of: bool = False
     more: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.source)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return english.pattern(source)
 
 
 _DO = r"(?:I|we) (?:(?P<past>no longer |used to |stopped |quit )|(?P<neg>do not |never |did never |have never )|do )?"
@@ -101,10 +114,12 @@ def _rule(
     shape: Shape = "thing",
     *,
     flags: str = "",
+    needs: str = "",
 ) -> Rule:
     words = flags.split()
     return Rule(
-        pattern=english_pattern(pattern),
+        source=pattern,
+        triggers=triggers(pattern) | frozenset(needs.split()),
         topic=topic,
         slot=slot,
         says=says,
@@ -139,7 +154,7 @@ _DECIDED: _Wording = ("decision", "decision:{key}", "decided: {value}", "decided
 _HAPPENED: _Wording = ("event", "event:{key}", "{verb} {value}", "did not do: {verb} {value}")
 
 _OCCASIONS = (
-    "meeting|appointment|flight|interview|exam|trip|wedding|surgery|operation|check-?up|deadline|concert|recital|conference|race|marathon|presentation|vacation"
+    "meeting|appointment|flight|interview|exam|trip|wedding|surgery|operation|check-?up|checkup|deadline|concert|recital|conference|race|marathon|presentation|vacation"
     "|holiday|date|call|game|tournament|show|exhibition|workshop|class|party|picnic|barbecue|accident|ceremony|match|audition|test"
 )
 
@@ -152,12 +167,12 @@ RULES: tuple[Rule, ...] = (
     _rule(*_LIVES, r"(?:I|we) (?:have )?(?:moved|relocated) (?:out of|away from) (?P<value>.+)", "medium", "place", flags="negative spoken_of"),
     _rule(*_LIVES, rf"{_DO}(?:live|reside|living) in (?P<value>.+)", "medium", "place", flags="spoken_of"),
     _rule(*_LIVES, r"(?:I|we) (?:have lived|have been living|am living|are living|am based|are based|am located) in (?P<value>.+)", "medium", "place", flags="spoken_of"),
-    _rule("identity", "origin", "from {value}", "not from {value}", r"I (?:am (?P<neg>not )?|come |came )from (?P<value>.+)", "medium", "place", flags="spoken_of"),
+    _rule("identity", "origin", "from {value}", "not from {value}", r"I (?:am (?P<neg>not )?|come |came )from (?P<value>.+)", "medium", "place", flags="spoken_of", needs="from"),
     _rule("identity", "origin", "from {value}", "not from {value}", r"(?:I|we) (?:grew up|was born|were born|was raised|was born and raised) in (?P<value>.+)", "medium", "place"),
-    _rule("identity", "age", "age: {value}", "not aged {value}", r"I (?:am (?P<neg>not )?|turned |have turned )(?P<value>\d{1,3})(?: ?years? old| ?yo|)(?: (?:last|this|on|in|yesterday)\b.*)?$", "medium", "choice"),
+    _rule("identity", "age", "age: {value}", "not aged {value}", r"I (?:am (?P<neg>not )?|turned |have turned )(?P<value>\d{1,3})(?: ?years? old| ?yo|)(?: (?:last|this|on|in|yesterday)\b.*)?$", "medium", "choice", needs="am"),
     _rule("identity", "birthday", "birthday: {value}", "birthday is not {value}", rf"my (?:birthday|bday) is (?P<neg>not )?(?:on )?(?:the )?(?P<value>(?:{_MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTHS})(?: \d{{4}})?)", "medium", "choice"),
     _rule("identity", "birthday", "birthday: {value}", "birthday is not {value}", rf"I was born on (?:the )?(?P<value>(?:{_MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTHS})(?: \d{{4}})?)", "medium", "choice"),
-    _rule("identity", "timezone", "time zone: {value}", "time zone is not {value}", r"(?:my time ?zone is|I am (?:in|on) the) (?P<value>(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?|[ECMP][SD]?T|CES?T|WES?T|IST|JST|[A-Z][a-z]+/[A-Z][A-Za-z_]+)\b", "medium", "choice"),
+    _rule("identity", "timezone", "time zone: {value}", "time zone is not {value}", r"(?:my time ?zone is|I am (?:in|on) the) (?P<value>(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?|ET|CT|MT|PT|EST|EDT|CDT|MST|MDT|PST|PDT|CST|CET|CEST|WET|WEST|IST|JST|(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[A-Z][A-Za-z_]+)\b", "medium", "choice"),
     _rule("identity", "speaks:{key}", "speaks {value}", "does not speak {value}", rf"{_DO}(?:speak|know) (?:fluent |some |a little |native |basic )?(?P<value>(?:{any_of(_LANGUAGES)})(?:(?:, | and |, and )(?:some |a little |fluent |basic )?(?:{any_of(_LANGUAGES)}))*)(?: fluently| well| natively)?\b", "medium", "choice", flags="many spoken_of"),
     _rule("identity", "speaks:{key}", "speaks {value}", "does not speak {value}", rf"(?:my )?(?:native|first) language is (?P<value>{any_of(_LANGUAGES)})\b", "medium", "choice"),
     _rule("identity", "marital", "{value}", "not {value}", rf"{_BE}(?P<value>married|divorced|widowed|engaged|single)(?= to\b|$|,| and| now| with| for| since)", "medium", "choice"),
@@ -165,27 +180,27 @@ RULES: tuple[Rule, ...] = (
     _rule(*_WORKS, r"(?:I|we) (?:have )?(?:switched|changed|moved) jobs from (?P<old>.+?) to (?P<value>.+)", "medium", "proper"),
     _rule(*_WORKS, r"I (?:have )?(?:left|quit|resigned from|was fired from|got fired from|got laid off from|was laid off from) (?:my (?:job|position|role) (?:at|with) )?(?P<value>.+)", "medium", "proper", flags="negative"),
     _rule(*_WORKS, rf"{_DO}(?:work|working) (?:at|for) (?P<value>.+)", "medium", "proper", flags="spoken_of"),
-    _rule(*_WORKS, r"I (?:am working|have been working|have worked|am employed|started working|work as an? [\w -]+?|work in [\w -]+?|work remotely|am an? [\w -]+?) (?:at|for|by) (?P<value>.+)", "medium", "proper", flags="spoken_of more"),
+    _rule(*_WORKS, r"I (?:am working|have been working|have worked|am employed|started working|work as an? [\w -]+?|work in [\w -]+?|work remotely|am an? [\w -]+?) (?:at|for|by) (?P<value>.+)", "medium", "proper", flags="spoken_of more", needs="am"),
     _rule(*_WORKS, r"I (?:have )?(?:joined|started at|got a job at|got a new job at|started a (?:new )?job at|got hired by|got hired at) (?P<value>.+)", "medium", "proper", flags="spoken_of"),
     _rule(*_JOB, r"(?:I (?:(?P<past>no longer |used to )|(?P<neg>do not ))?(?:work as|am working as|have been working as|got a job as|got promoted to|was promoted to)|my (?:job|occupation|profession) is(?: being)?) (?:an? |the )?(?P<value>.+?)(?= (?:at|for|in|with|by)\b|$)", "medium", "thing", flags="spoken_of"),
     _rule(*_JOB, rf"{_BE}an? (?!{_PRAISE}\b)(?P<value>(?:[\w-]+ ){{0,2}}(?:{any_of(_OCCUPATIONS)}))(?=$| (?:at|for|in|by|with|from|based|who|and)\b)", "medium", "choice", flags="spoken_of"),
     # What must be respected.
     _rule(*_ALLERGY, rf"{_BE}allergic to (?P<value>.+)", "high", flags="many spoken_of"),
     _rule(*_HAS_ALLERGY, r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have an? (?:(?:severe|serious|bad|mild|deadly|life-threatening|terrible) )?(?P<value>[\w -]{2,30}?) allergy", "high", flags="spoken_of"),
-    _rule(*_ALLERGY, r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have (?:an? )?(?:(?:severe|serious|bad|mild|deadly) )?allerg(?:y|ies) to (?P<value>.+)", "high", flags="many spoken_of"),
+    _rule(*_ALLERGY, r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have (?:an? )?(?:(?:severe|serious|bad|mild|deadly) )?(?:allergy|allergies) to (?P<value>.+)", "high", flags="many spoken_of"),
     _rule(*_INTOLERANCE, rf"{_BE}(?P<value>lactose|gluten|fructose|histamine|dairy)[ -]intolerant", "high", "choice", flags="spoken_of"),
     _rule(*_INTOLERANCE, rf"{_BE}intolerant (?:to|of) (?P<value>.+)", "high", flags="many spoken_of"),
-    _rule(*_MEDICAL, rf"I (?:(?P<neg>do not )|(?P<past>no longer ))?(?:have|suffer from|live with|have been diagnosed with|was diagnosed with|got diagnosed with) (?P<value>{any_of(_ILLNESSES)})\b", "high", "choice", flags="spoken_of"),
+    _rule(*_MEDICAL, rf"I (?:(?P<neg>do not )|(?P<past>no longer ))?(?:have|suffer from|live with|have been diagnosed with|was diagnosed with|got diagnosed with) (?P<value>{any_of(_ILLNESSES)})\b", "high", "choice", flags="spoken_of", needs="back"),
     _rule("constraint", "medical:{key}", "{value}", "not {value}", rf"{_BE}(?:an? )?(?P<value>{any_of(_CONDITIONS)})\b", "high", "choice", flags="spoken_of"),
     _rule("constraint", "medical:{key}", "takes {value}", "does not take {value}", r"I (?:(?P<past>no longer |used to |stopped )|(?P<neg>do not ))?(?:take|am taking|taking) (?P<value>\w+)(?: \d+ ?mg)? (?:daily|every (?:day|morning|evening|night)|twice a day|once a day|for my (?:blood pressure|heart|asthma|diabetes|migraines|anxiety|thyroid|depression))\b.*", "high", "choice"),
-    _rule("constraint", "medical:{key}", "on {value}", "not on {value}", rf"{_BE}on (?P<value>blood thinners|antidepressants|insulin|medication|birth control|antibiotics|chemo(?:therapy)?|beta blockers|dialysis)\b", "high", "choice", flags="spoken_of"),
+    _rule("constraint", "medical:{key}", "on {value}", "not on {value}", rf"{_BE}on (?P<value>blood thinners|antidepressants|insulin|medication|birth control|antibiotics|chemo|chemotherapy|beta blockers|dialysis)\b", "high", "choice", flags="spoken_of"),
     _rule(*_DIET, rf"(?:I|we) (?:have )?(?:switched|changed|gone|went) from (?:being )?(?:an? )?(?P<old>{any_of(_DIETS)}) to (?:being )?(?:an? )?(?P<value>{any_of(_DIETS)})\b", "high", "choice"),
     _rule(*_DIET, rf"{_BE}(?:an? )?(?:on an? )?(?:following an? )?(?P<value>{any_of(_DIETS)})\b(?![ -](?:restaurant|place|food|recipe|cook|chef|blog|options?|curious|ish|friendly|dish|dinner|meal|curry|burger))", "high", "choice", flags="spoken_of"),
     _rule(*_DIET, rf"(?:I|we) (?:(?P<past>no longer |used to |stopped being )|(?P<neg>do not ))?(?:eat|follow|keep|am on|stick to|have been on|went on|started) (?:an? |my )?(?:strict(?:ly)? )?(?P<value>{any_of(_DIETS)})\b(?: diet)?(?![ -](?:restaurant|place|food|recipe|dish|dinner|meal|curry|burger|option))", "high", "choice", flags="spoken_of"),
-    _rule(*_DIET, rf"(?:I|we) (?:have )?(?:went|gone|turned|became|become|am going|am becoming|switched to (?:being )?) ?(?:an? )?(?P<value>{any_of(_DIETS)})\b", "high", "choice"),
-    _rule(*_EATS, r"(?:I|we) (?:do not eat|can not eat|never eat|no longer eat|avoid eating|stopped eating|quit eating|am not eating|am not allowed to eat|can not have any|have to avoid|must avoid|need to avoid) (?:any )?(?P<value>.+)", "high", flags="negative many spoken_of"),
+    _rule(*_DIET, rf"(?:I|we) (?:have )?(?:went|gone|turned|became|become|am going|am becoming|switched to(?: being)?) (?:an? )?(?P<value>{any_of(_DIETS)})\b", "high", "choice"),
+    _rule(*_EATS, r"(?:I|we) (?:do not eat|can not eat|never eat|no longer eat|avoid eating|stopped eating|quit eating|am not eating|am not allowed to eat|can not have any|have to avoid|must avoid|need to avoid) (?:any )?(?P<value>.+)", "high", flags="negative many spoken_of", needs="any"),
     _rule(*_DRINKS, r"(?:I|we) (?:do not drink|can not drink|never drink|no longer drink|stopped drinking|quit drinking|gave up drinking) (?:any )?(?P<value>.+)", "medium", flags="negative many spoken_of"),
-    _rule("constraint", "smokes", "smokes", "does not smoke", r"(?:I|we) (?:do not |never |no longer |used to |quit |stopped )(?P<value>smok(?:e|ing))\b", "medium", "choice", flags="negative spoken_of"),
+    _rule("constraint", "smokes", "smokes", "does not smoke", r"(?:I|we) (?:do not |never |no longer |used to |quit |stopped )(?P<value>smoke|smoking)\b", "medium", "choice", flags="negative spoken_of"),
     _rule("constraint", "can:{key}", "can {value}", "cannot {value}", r"I (?:can not|do not|am not able to|am unable to|do not know how to|am not allowed to|never learned to|never learned how to) (?P<value>drive|swim|fly|cycle|ride a bike|walk far|climb stairs|stand for long|lift heavy things|have kids|have children|travel alone|work weekends|work on weekends|work nights|work late)\b", "medium", "choice", flags="negative spoken_of"),
     _rule("constraint", "fear:{key}", "afraid of {value}", "not afraid of {value}", rf"{_BE}(?:afraid|scared|terrified) of (?P<value>.+)", "medium", flags="spoken_of"),
     _rule("constraint", "budget:{of}", "budget for {of}: {value}", "budget for {of} is not {value}", rf"(?:my|our) (?:total |max(?:imum)? |overall |monthly )?budget for (?P<of>[\w ]{{2,30}}?) is (?P<neg>not )?(?:now )?(?P<value>(?:about |around |under |up to |roughly |at most |max )?{_MONEY})", "medium", "choice"),
@@ -196,11 +211,11 @@ RULES: tuple[Rule, ...] = (
     _rule("preference", "favourite:{of}", "favourite {of}: {value}", "favourite {of} is not {value}", r"(?P<value>[\w' -]{2,40}?) (?:is|are) (?P<neg>not |no longer )?my (?:all[- ]time |absolute )?favou?rite (?P<of>(?!one|part|thing|way|bit|aspect)[\w' -]{2,30})"),
     _rule("preference", "prefers:{pair}", "prefers {value} to {old}", "does not prefer {value} to {old}", rf"{_DO}prefer (?P<value>.+?) (?:to|over|rather than|instead of) (?P<old>[\w' -]{{2,40}})", flags="spoken_of"),
     _rule("preference", "likes:{key}", "prefers {value}", "does not prefer {value}", rf"{_DO}prefer (?P<value>.+)", flags="spoken_of"),
-    _rule(*_LIKES, r"(?:I|we) (?:can not stand|hate|dislike|detest|despise|loathe|do not care for|have never liked|have always hated|never liked|can not bear|avoid) (?P<value>.+)", flags="negative many spoken_of"),
-    _rule(*_LIKES, r"(?:I|we) (?:can not|could not) get enough of (?P<value>.+)", flags="many"),
+    _rule(*_LIKES, r"(?:I|we) (?:can not stand|hate|dislike|detest|despise|loathe|do not care for|have never liked|have always hated|never liked|can not bear|avoid) (?P<value>.+)", flags="negative many spoken_of", needs="care"),
+    _rule(*_LIKES, r"(?:I|we) (?:can not|could not) get enough of (?P<value>.+)", flags="many", needs="enough"),
     _rule(*_LIKES, rf"{_DO}(?:like|love|enjoy|adore|liking|enjoying) (?P<value>.+)", flags="many spoken_of"),
     _rule(*_LIKES, r"(?:I|we) have (?:liked|loved|enjoyed|adored) (?P<value>.+)", flags="many"),
-    _rule(*_LIKES, rf"{_BE}(?:an? )?(?:(?:big|huge|massive|major|avid|real|great|big time) )?(?:into|fond of|crazy about|fan of|passionate about|obsessed with|keen on|fans of|hooked on) (?P<value>.+)", flags="many spoken_of"),
+    _rule(*_LIKES, rf"{_BE}(?:an? )?(?:(?:big|huge|massive|major|avid|real|great|big time) )?(?:into|fond of|crazy about|fan of|passionate about|obsessed with|keen on|fans of|hooked on) (?P<value>.+)", flags="many spoken_of", needs="into"),
     _rule(*_USES, r"(?:I|we) (?:have )?(?:switched|migrated|changed|converted) (?:over )?from (?P<old>.+?) to (?P<value>.+)"),
     _rule(*_USES, r"(?:I|we) (?:have )?(?:switched|migrated|converted) (?:over )?to (?P<value>.+?)(?: from (?P<old>.+))?$"),
     _rule(*_USES, rf"{_DO}use (?P<value>[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)(?= for\b| as\b| on\b| at\b| now\b|$)", "medium", "proper"),
@@ -211,18 +226,33 @@ RULES: tuple[Rule, ...] = (
     _rule(*_DECIDED, r"(?:I|we) (?:have )?(?:chosen|chose|picked) (?P<value>.+)", "medium", "deed"),
     _rule(*_DECIDED, r"(?:(?:let us|we will|I will) (?P<neg>not )?(?:go with|go for|take|settle (?:on|for)|stick with)|(?:we are|I am) (?:going with|sticking with)) (?P<value>.+)", "medium", "deed"),
     _rule(*_DECIDED, r"let us (?P<neg>not )?(?:book|choose|pick|use|stay at|stay in|buy) (?P<value>(?:the|a|an) .+|[A-Z].+|.+ (?:train|bus|flight|ferry|option|one|plan|route|hotel|apartment|flat|house|car|offer|job|package|deal)\b.*)", "medium", "deed"),
+    _rule("plan", "goal:{key}", "goal: {value}", "not the goal: {value}", r"(?:my|our) (?:main |next |new |personal |long-term )?goal is (?:now )?(?:to )?(?P<value>.+)", "medium", "deed"),
     _rule("plan", "plan:{key}", "plans {value}", "cancelled: {value}", r"(?:I|we) (?:have )?(?:cancell?ed|called off|dropped) (?:my|our|the) (?:plans? (?:to|for) )?(?P<value>.+)", "medium", "deed", flags="negative"),
     _rule(*_PLAN, r"(?:I|we) (?:(?P<past>no longer )|(?P<neg>do not ))?(?:plan|intend) (?:to|on) (?P<value>.+)", "medium", "deed"),
     _rule(*_PLAN, r"(?:I|we) (?:am|are)(?:(?P<past> no longer)|(?P<neg> not))? (?P<verb>going) (?P<value>(?:on|to) (?:a|an|the|my|our|(?-i:[A-Z])).*)", "medium", "deed", flags="dated"),
-    _rule(*_PLAN, r"(?:I|we) (?:am|are)(?:(?P<past> no longer)|(?P<neg> not))? (?:planning|going|intending|set|scheduled|about)(?: on)? to (?!(?:a|an|the|my|our|his|her|(?-i:[A-Z]\w+))\b)(?P<value>.+)", "medium", "deed"),
+    _rule(*_PLAN, r"(?:I|we) (?:am|are)(?:(?P<past> no longer)|(?P<neg> not))? (?:planning|going|intending|set|scheduled|about)(?: on)? to (?!(?:a|an|the|my|our|his|her|(?-i:[A-Z]\w+))\b)(?P<value>.+)", "medium", "deed", needs="about"),
     _rule("plan", "plan:{key}", "plans {value}", "does not plan {value}", r"(?:I|we) (?:am|are) planning (?P<value>(?:a|an|our|my) .+)", "medium", "deed"),
     _rule(*_PLAN, r"(?:I|we) (?:am|are) (?P<verb>moving|flying|travell?ing|heading|visiting|starting|getting|launching|running|attending|hosting|meeting|taking|returning|driving) (?P<value>.+)", "medium", "deed", flags="dated"),
     _rule(*_PLAN, r"(?:I|we) will (?P<neg>not )?(?P<value>.+)", "medium", "deed", flags="dated"),
     _rule("plan", "plan:{key}", "has {value}", "does not have {value}", rf"(?:I|we) (?:(?P<neg>do not )|(?P<past>no longer ))?have (?P<value>(?:an?|my|our) (?:[\w-]+ ){{0,3}}(?:{_OCCASIONS})\b.*)", "medium", "deed", flags="dated"),
     # What happened.
-    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>adopted|graduated|passed|failed|won|completed|finished|retired|launched|published|opened|sold|enrolled|signed up for|ran|bought|purchased|quit|started|joined|broke|got promoted|got accepted|got laid off|got fired|got hired|got into|lost my|lost our|had a baby|had surgery|became|applied for|applied to|was promoted|was hired|was accepted|were accepted|moved) ?(?P<value>.*)", "low", "deed"),
-    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>went to|went on|went|travell?ed to|flew to|visited|attended|met|met up with|watched|saw|read|made|painted|baked|cooked|planted|built|wrote|organi[sz]ed|volunteered at|volunteered|performed at|performed|celebrated|hosted|hiked|climbed|donated|took part in|participated in|took|was in|were in|was at|were at|got|gave|played|ran|hosted|tried|signed|received|booked|ordered|saw|learned|learnt) (?P<value>.+)", "low", "deed", flags="dated"),
+    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>adopted|graduated|passed|failed|won|completed|finished|retired|launched|published|opened|sold|enrolled|signed up for|ran|bought|purchased|quit|started|joined|broke|got promoted|got accepted|got laid off|got fired|got hired|got into|lost my|lost our|had a baby|had surgery|became|applied for|applied to|was promoted|was hired|was accepted|were accepted|moved)\b ?(?P<value>.*)", "low", "deed", needs="into"),
+    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>went to|went on|went|travell?ed to|flew to|visited|attended|met|met up with|watched|saw|read|made|painted|baked|cooked|planted|built|wrote|organi[sz]ed|volunteered at|volunteered|performed at|performed|celebrated|hosted|hiked|climbed|donated|took part in|participated in|took|was in|were in|was at|were at|got|gave|played|ran|hosted|tried|signed|received|booked|ordered|saw|learned|learnt) (?P<value>.+)", "low", "deed", flags="dated", needs="was were got"),
     _rule(*_HAPPENED, rf"(?:I|we) (?P<verb>had) (?P<value>(?:an?|my|our|the) (?:[\w-]+ ){{0,3}}(?:{_OCCASIONS})\b.*)", "low", "deed", flags="dated"),
 )  # fmt: skip
 
 SPOKEN_OF_RULES = tuple(rule for rule in RULES if rule.spoken_of)
+
+_OPENING = "hi hello hey morning evening afternoon name changed not isn isnt let lets ll won wont gonna m im"
+_SPEAKING = "i we my our me us name im ive let lets not isn isnt"
+
+TRIGGERS = (
+    frozenset().union(*(rule.triggers for rule in RULES))
+    | {word + plural for word in triggers(english.PETS_AND_PEOPLE) for plural in ("", "s")}
+    # Greetings with a name, changed minds, corrections, and what is said with an apostrophe ("I'll", "let's").
+    | frozenset(_OPENING.split())
+)
+"""A sentence without one of these words states nothing."""
+
+SPEAKING = frozenset(_SPEAKING.split())
+"""Nor does one without one of these: it is not about its speaker, and corrects nothing."""

@@ -30,7 +30,8 @@ _DATE_WORDS = re.compile(
     rf"|(?:on |later |earlier )?(?:last|next|this|that) (?:{_UNIT}|weekend|{_DAY}|night|summer|winter|spring|fall|autumn)"
     rf"|yesterday{_PART}|today|tonight|tomorrow{_PART}|this (?:morning|afternoon|evening)"
     r"|the day (?:before yesterday|after tomorrow)"
-    rf"|(?:about |around |almost |nearly |over |just )?{english.COUNT} {_UNIT} (?:ago|back)|in {english.COUNT} {_UNIT}(?: time)?|on {_DAY}"
+    rf"|(?:about |around |almost |nearly |over |just )?{english.COUNT} {_UNIT} (?:ago|back)"
+    rf"|in {english.COUNT} {_UNIT}(?: time)?|on {_DAY}"
     rf"|(?:in|since|on|until|till|from) (?:early |late |mid-?)?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}})?"
     rf"|on (?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?: \d{{4}})?|(?:in|since|until) (?:19|20)\d\d)\b",
     re.IGNORECASE,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeAlias
@@ -35,8 +35,8 @@ class Options(NamedTuple):
     timeout: timedelta
 
 
-def open_connection(options: Options) -> Database:
-    """A connection with our pragmas.
+def open_connection(options: Options, inspect: Callable[[Database], object] | None = None) -> Database:
+    """A connection with our pragmas. `inspect` may look at the file before they change anything of it.
 
     `secure_delete` overwrites what is deleted with zeros. It does not reach the copies that SQLite leaves in the free part of
     a page when it moves rows to another page (measured: three in four of randomly inserted rows leave one), so `forget` also
@@ -44,6 +44,8 @@ def open_connection(options: Options) -> Database:
     """
     database = connect(options.path, options.driver, options.timeout)
     try:
+        if inspect is not None:
+            inspect(database)
         _use_wal(database, options.timeout)
         database.execute(f"PRAGMA synchronous = {options.durability.upper()}")
         database.execute("PRAGMA secure_delete = ON")

@@ -13,6 +13,7 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from datetime import timedelta
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -56,7 +57,7 @@ class Database(Protocol):
     def in_transaction(self) -> bool: ...
 
     def copy_to(self, path: str) -> None:
-        """Write a copy of the database as last committed to a new file (SQLite's backup)."""
+        """Write a copy of the database as last committed to a new file, also from within a transaction (SQLite's backup)."""
         ...
 
     def close(self) -> None: ...
@@ -133,6 +134,7 @@ class _Apsw:
     def __init__(self, path: str, timeout: timedelta) -> None:
         import apsw
 
+        self._path = path
         self._error = apsw.Error
         self._closed_errors = (apsw.ConnectionClosedError, apsw.CursorClosedError)
         self.version = f"apsw {apsw.sqlite_lib_version()}"
@@ -179,13 +181,13 @@ class _Apsw:
         import apsw
 
         try:
-            copy = apsw.Connection(path)
-            try:
-                with copy.backup("main", self._connection, "main") as backup:
-                    while not backup.done:
-                        backup.step(1_000)
-            finally:
-                copy.close()
+            with (
+                closing(apsw.Connection(self._path)) as source,
+                closing(apsw.Connection(path)) as copy,
+                copy.backup("main", source, "main") as backup,
+            ):
+                while not backup.done:
+                    backup.step(1_000)
         except apsw.Error as error:
             raise self._translated(error) from error
 
@@ -195,6 +197,7 @@ class _Apsw:
 
 class _Stdlib:
     def __init__(self, path: str, timeout: timedelta) -> None:
+        self._path = path
         self.version = f"sqlite3 {sqlite3.sqlite_version}"
         try:
             self._connection = sqlite3.connect(
@@ -249,11 +252,8 @@ class _Stdlib:
 
     def copy_to(self, path: str) -> None:
         try:
-            copy = sqlite3.connect(path)
-            try:
-                self._connection.backup(copy)
-            finally:
-                copy.close()
+            with closing(sqlite3.connect(self._path)) as source, closing(sqlite3.connect(path)) as copy:
+                source.backup(copy)
         except sqlite3.Error as error:
             raise self._translated(error) from error
 

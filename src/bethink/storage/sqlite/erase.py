@@ -3,16 +3,18 @@
 `secure_delete` zeroes a deleted row where it stands. Three places remain, and each is cleaned after a forget has been
 committed: segments of the full-text index, which keep deleted terms until they are merged (`optimize`); copies of rows in the
 free part of pages that SQLite has split or joined (`VACUUM` writes every page anew); and the write-ahead log (a checkpoint that
-truncates it). The cost is that of rewriting the file, about 1 s for 100 MB.
+truncates it). The cost is that of writing the file twice over: seconds for 100 MB.
 
 meta.erasures_due counts the forgets, meta.erasures_done those whose bytes are gone. If the process dies in between, or a reader
-holds the log open for too long, the next forget or close does the work.
+holds the log open for too long, the next forget, open or close does the work.
 """
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from bethink.errors import StoreBusy, StoreError
@@ -27,29 +29,35 @@ def is_due(database: Database) -> bool:
 
 
 def erase(database: Database, timeout: timedelta) -> bool:
-    """Clean the files of what was deleted. False if that was not to be done within `timeout`."""
-    due = _count(database, "erasures_due")
-    if due <= _count(database, "erasures_done"):
-        return True
+    """Clean the files of what was deleted. False if that was not to be done within `timeout`: `check` reports it then."""
     deadline = time.monotonic() + timeout.total_seconds()
+    try:
+        due = _count(database, "erasures_due")
+        if due <= _count(database, "erasures_done"):
+            return True
+        with _waiting_only_for_checkpoints(database):
+            database.execute(q.optimize_lexicon)
+            database.execute("VACUUM")
+            while not _truncated(database):
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - no secret
+            # Another process may have finished a later one meanwhile.
+            database.execute(q.finish_erasures, (due,))
+    except StoreError:
+        return False
+    return True
+
+
+@contextmanager
+def _waiting_only_for_checkpoints(database: Database) -> Iterator[None]:
+    """Without waiting for the disk at each commit: here only the checkpoint's order matters."""
     durability = database.execute("PRAGMA synchronous")[0][0]
-    # The checkpoint waits for the disk; what comes before it only needs to do so in order.
     database.execute("PRAGMA synchronous = NORMAL")
     try:
-        database.execute(q.optimize_lexicon)
-        database.execute("VACUUM")
-        while not _truncated(database):
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - no secret
-        # Another process may have finished a later one meanwhile.
-        database.execute(q.finish_erasures, (due,))
-    except StoreError:
-        # The forget itself is done; what is left of it is reported by `check`.
-        return False
+        yield
     finally:
         database.execute(f"PRAGMA synchronous = {durability}")
-    return True
 
 
 def _count(database: Database, key: str) -> int:

@@ -15,7 +15,7 @@ from bethink.errors import SchemaError
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import statements
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "migrations", "prepare"]
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "migrations", "prepare", "version_of"]
 
 APPLICATION_ID = 0x6274_6E6B
 """In the file's header ("btnk"): says whose database it is."""
@@ -39,11 +39,11 @@ def prepare(database: Database, path: str, *, target: int = SCHEMA_VERSION, scri
     Raises:
         SchemaError: the schema is newer than `target`, or the file is another program's.
     """
-    if _version(database, path, target) == target:
+    if version_of(database, path, target) == target:
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(database, path, target)
+        version = version_of(database, path, target)
         if version == 0:
             database.script(statements("schema.sql") if scripts is None else "\n".join(scripts.values()))
         elif version < target:
@@ -60,8 +60,8 @@ def prepare(database: Database, path: str, *, target: int = SCHEMA_VERSION, scri
             database.execute("ROLLBACK")
 
 
-def _version(database: Database, path: str, target: int) -> int:
-    """Schema version of the file; 0 for an empty one."""
+def version_of(database: Database, path: str, target: int = SCHEMA_VERSION) -> int:
+    """Schema version of the file; 0 for an empty one. SchemaError if it is newer than `target`, or another program's."""
     application = database.execute("PRAGMA application_id")[0][0]
     version: int = database.execute("PRAGMA user_version")[0][0]
     name = Path(path).name

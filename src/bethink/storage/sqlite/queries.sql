@@ -505,3 +505,7 @@ DELETE FROM pending WHERE unit IN (SELECT value FROM json_each(?));
 -- name: remember_unit
 -- This unit number was used, if only by a unit that has been removed.
 UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
+
+-- name: count_merged
+-- Merged units of all namespaces.
+SELECT coalesce(sum(units), 0) FROM namespaces;

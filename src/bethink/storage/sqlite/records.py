@@ -30,6 +30,7 @@ from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.threads import find_thread
 from bethink.storage.sqlite.units import add_unit, embed, intern, merge_if_due, set_retired
 from bethink.storage.sqlite.values import (
+    decode_body,
     decode_message,
     decode_node,
     decode_receipt,
@@ -247,7 +248,7 @@ def _pending(_: Scan) -> _Plan:
 
 def _pending_item(row: Row) -> Pending:
     unit, kind, body = row
-    thing: Message | AnyRecord = decode_message(body, 0, 0, None, None) if kind == "message" else decode_record(body)
+    thing: Message | AnyRecord = decode_body(body) if kind == "message" else decode_record(body)
     return Pending(unit, thing.text)
 
 

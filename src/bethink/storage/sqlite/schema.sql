@@ -146,7 +146,7 @@ CREATE TABLE vectors (
 CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired);
 
 -- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
--- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "live" unless it is retired.
+-- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "retired" if it is.
 CREATE VIRTUAL TABLE lexicon USING fts5 (
     tags,
     terms,

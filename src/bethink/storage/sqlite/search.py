@@ -8,20 +8,24 @@ not merged yet. Every term is a quoted string in the query, so no text is ever r
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
-from bethink.messages import Message
 from bethink.records import AnyRecord
 from bethink.storage.base import Candidate, Found, Search
-from bethink.storage.sqlite.dense import Similarities, Spaces
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.values import decode_message, decode_record, listed, namespace_of, path_of, path_range
+from bethink.storage.sqlite.values import decode_body, decode_record, listed, namespace_of, path_of, path_range
+
+if TYPE_CHECKING:
+    from bethink.storage.sqlite.dense import Spaces
 
 __all__ = ["search"]
 
 _K1, _B = 1.2, 0.75
 _KINDS = ("message", "note", "insight", "summary")
+_MANY = 1_000
+"""Units of a scope from which on its tag costs more than to look whether it is needed."""
 
 
 class _Counted(NamedTuple):
@@ -31,8 +35,8 @@ class _Counted(NamedTuple):
     length: int
 
 
-def search(database: Database, request: Search, spaces: Spaces) -> Found:
-    """See `storage.base.Search`."""
+def search(database: Database, request: Search, spaces: Callable[[], Spaces]) -> Found:
+    """See `storage.base.Search`. `spaces` is asked for only if there is a vector: it needs numpy."""
     namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
     tail = database.execute(q.unmerged_in_scope, path_range(request.scope))
     units = sum(row[2] for row in namespaces) + len(tail)
@@ -57,7 +61,9 @@ def search(database: Database, request: Search, spaces: Spaces) -> Found:
     lexical = sorted(counted, key=lambda unit: (-bm25(unit), unit))[: request.limit]
     cosines: dict[int, float] = {}
     if request.vector is not None:
-        filled = [spaces.fresh(database, row[0], row[4], row[5]) for row in namespaces if row[4]]
+        from bethink.storage.sqlite.dense import Similarities
+
+        filled = [spaces().fresh(database, row[0], row[4], row[5]) for row in namespaces if row[4]]
         similarities = Similarities(filled, request.vector, request.kinds, request.current)
         cosines = similarities.best(request.limit)
         cosines.update(similarities.of(lexical))
@@ -81,7 +87,7 @@ class _Lexicon:
         self._request = request
         self.terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self.terms)
-        self._scope = _scope_tag(request, namespaces)
+        self._scope = _scope_tag(database, request, namespaces)
         self._tail = [(unit, kind, retired, self._count(length, terms)) for unit, kind, retired, length, terms in tail]
 
     def frequency(self) -> dict[str, int]:
@@ -100,11 +106,12 @@ class _Lexicon:
         if not self.terms or not self._request.kinds or self._request.limit < 1:
             return {}
         query = f"{self._scope}terms : ({' OR '.join(map(_quoted, self.terms))})"
-        if self._request.current:
-            query += ' AND tags : "live"'
         if set(self._request.kinds) != set(_KINDS):
             kinds = " OR ".join(f'"k{kind}"' for kind in self._request.kinds)
             query += f" AND tags : ({kinds})"
+        if self._request.current:
+            # What is left out is rare; a tag of all others would make FTS5 walk through every row.
+            query = f'({query}) NOT tags : "retired"'
         found = self.counted(unit for (unit,) in self._database.execute(q.match_best, (query, self._request.limit)))
         for unit, kind, retired, counted in self._tail:
             if counted.counts and kind in self._request.kinds and not (retired and self._request.current):
@@ -116,14 +123,17 @@ class _Lexicon:
         return {unit: self._count(length, terms) for unit, length, terms in rows}
 
     def _count(self, length: int, terms: str) -> _Counted:
-        words = terms.split(" ")
+        words = terms.split(" ") if self._wanted else []
         return _Counted({term: words.count(term) for term in self._wanted.intersection(words)}, length)
 
 
-def _scope_tag(request: Search, namespaces: list[Row]) -> str:
-    """The part of a query that keeps it to the scope; nothing for a scope that is everything."""
+def _scope_tag(database: Database, request: Search, namespaces: list[Row]) -> str:
+    """The part of a query that keeps it to the scope; nothing where all that is merged lies in it."""
     path = path_of(request.scope.namespace)
     if not path:
+        return ""
+    merged = sum(row[2] for row in namespaces)
+    if merged >= _MANY and database.execute(q.count_merged)[0][0] == merged:
         return ""
     # A namespace that holds anything has a row, and so has the root of a subtree that does.
     number = next(row[0] for row in namespaces if row[1] == path)
@@ -139,7 +149,7 @@ def _candidate(row: Row, counted: _Counted, cosine: float | None) -> Candidate:
     _, kind, path, thread_id, seq, body = row
     counts = dict(sorted(counted.counts.items()))
     if kind == "message":
-        message: Message = decode_message(body, seq, seq, None, None)
+        message = decode_body(body)
         assert message.created_at is not None, "a stored message has its time"
         return Candidate(
             kind="message",

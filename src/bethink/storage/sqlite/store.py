@@ -7,9 +7,12 @@ writing: Writer.run      ─▶ threads.append, threads.fold, records.put, forge
 from __future__ import annotations
 
 import os
+import threading
 import weakref
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,16 +42,18 @@ from bethink.storage.sqlite import forget as forgetting
 from bethink.storage.sqlite import records, threads
 from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
-from bethink.storage.sqlite.dense import Spaces
 from bethink.storage.sqlite.driver import Database, Driver, choose
 from bethink.storage.sqlite.erase import erase, is_due
-from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare
+from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.values import encode, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
 from bethink.threads import ThreadInfo
+
+if TYPE_CHECKING:
+    from bethink.storage.sqlite.dense import Spaces
 
 __all__ = ["SqliteStore"]
 
@@ -84,17 +89,20 @@ class SqliteStore:
             raise InvalidInput("durability", f"{durability!r}", 'use "full" or "normal"')
         # Absolute, so that a later change of directory changes nothing.
         self._options = Options(str(Path(path).absolute()), choose(driver), durability, busy_timeout)
-        self._spaces = Spaces()
+        self._spaces: Spaces | None = None
         self._closed = False
-        database = open_connection(self._options)
+        file = self._options.path
+        database = open_connection(self._options, lambda database: version_of(database, file))
         try:
-            prepare(database, self._options.path)
+            prepare(database, file)
         except StoreError:
             database.close()
             raise
         self._engine = database.version
         self._connect(database)
         _stores.add(self)
+        # A process that died within a forget left this to us.
+        self._finish_erasure(timedelta(0))
 
     @property
     def path(self) -> Path:
@@ -102,13 +110,14 @@ class SqliteStore:
         return Path(self._options.path)
 
     def _connect(self, database: Database | None = None) -> None:
+        self._first_search = threading.Lock()
         self._readers = Readers(self._options)
         self._writer = Writer(self._options, database)
 
     def _after_fork(self) -> None:
         """In the child: leave the parent's connections alone, and open others when they are needed."""
         _inherited.extend((*self._readers.abandoned(), *self._writer.abandoned()))
-        self._spaces = Spaces()
+        self._spaces = None
         if not self._closed:
             self._connect()
 
@@ -140,13 +149,22 @@ class SqliteStore:
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`."""
         with self._readers.reading() as database:
-            return search(database, request, self._spaces)
+            return search(database, request, self._vectors)
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
         """See `storage.base.Forget`. Rewrites the file, see `erase`."""
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
+
+    def _vectors(self) -> Spaces:
+        # numpy takes longer to import than everything else here; who never searches by vector does not wait for it.
+        from bethink.storage.sqlite.dense import Spaces
+
+        with self._first_search:
+            if self._spaces is None:
+                self._spaces = Spaces()
+            return self._spaces
 
     def scan(self, request: Scan, /) -> Page:
         """See `storage.base.Scan`."""
@@ -199,18 +217,18 @@ class SqliteStore:
                 return
         self._writer.run(lambda database: _bind(database, fingerprint, replace))
 
+    def _finish_erasure(self, timeout: timedelta) -> None:
+        with self._readers.reading() as database:
+            due = is_due(database)
+        if due:
+            self._writer.alone(lambda database: erase(database, timeout))
+
     def close(self) -> None:
         """Release everything, after the writes that are under way. Closing twice is fine."""
         if self._closed:
             return
-        try:
-            with self._readers.reading() as database:
-                due = is_due(database)
-            if due:
-                self._writer.alone(lambda database: erase(database, self._options.timeout))
-        except StoreError:
-            # `check` reports it, and the next forget or close does it.
-            pass
+        with suppress(StoreError):
+            self._finish_erasure(self._options.timeout)
         self._closed = True
         self._writer.close()
         self._readers.close()

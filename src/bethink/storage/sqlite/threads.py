@@ -172,11 +172,20 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
     else:
         database.executemany(q.add_message, rows)
     if placed.calls:
-        states = [(number, call_id, state.group, state.answered) for call_id, state in placed.calls.items()]
-        database.executemany(q.set_call, states)
+        database.executemany(q.set_call, _calls_of(number, placed.messages))
     database.execute(q.extend_thread, (placed.messages[-1].seq, len(rows), batch.at, number))
     if units:
         merge_if_due(database, units[0], units[-1])
+
+
+def _calls_of(thread: int, messages: Sequence[Message]) -> list[Row]:
+    """Each call and each answer by group: `Placed.calls` knows only the last state of an id that comes back."""
+    rows: list[Row] = []
+    for message in messages:
+        rows += ((thread, call.id, message.group, False) for call in message.tool_calls)
+        if message.tool_call_id is not None:
+            rows.append((thread, message.tool_call_id, message.group, True))
+    return rows
 
 
 # -- fork -----------------------------------------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ def embed(database: Database, namespace: Namespace, vectors: Collection[tuple[in
 
 def tags_of(namespace_tags: str, kind: str, retired: bool) -> str:
     """What the lexicon's column `tags` holds for a unit."""
-    return f"{namespace_tags} k{kind}" if retired else f"{namespace_tags} k{kind} live"
+    return f"{namespace_tags} k{kind} retired" if retired else f"{namespace_tags} k{kind}"
 
 
 def _namespace_tags(database: Database, namespace: int) -> str:

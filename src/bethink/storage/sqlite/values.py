@@ -19,6 +19,7 @@ T = TypeVar("T")
 __all__ = [
     "SEQ_BITS",
     "body_of",
+    "decode_body",
     "decode_message",
     "decode_node",
     "decode_receipt",
@@ -98,6 +99,11 @@ def decode_message(body: bytes, seq: int, group: int, raw: bytes | None, raw_for
     if raw is None:
         return replace(message, seq=seq, group=group)
     return replace(message, seq=seq, group=group, raw=Raw(raw_format or "", raw))
+
+
+def decode_body(body: bytes) -> Message:
+    """A message without its raw form and its place."""
+    return _decoded(_messages, body)
 
 
 def decode_record(body: bytes) -> AnyRecord:
