@@ -54,7 +54,8 @@ _COURTESY = re.compile(
     r"|congrat\w*|glad|(?:(?:that|it|this) )?(?:sounds?|looks?) (?:\w+ )?(?:good|great|fun|awesome|amazing|nice|cool|like a)"
     r"|happy to|i'?d be happy|let me know|i hope|hope|have a|keep (?:it )?up|that'?s (?:great|awesome|amazing|so|really)"
     r"|(?:by the way, )?(?:take a look|check (?:it|this) out)|(?:i'?m )?so (?:cool|glad|happy for|proud|sweet)"
-    r"|keep going|got it|your (?:kind )?(?:words|help|support)|(?:i )?(?:really )?appreciate|you(?:'?ve)? got (?:this|it|guts)|can'?t wait"
+    r"|keep going|got it"
+    r"|your (?:kind )?(?:words|help|support)|(?:i )?(?:really )?appreciate|you(?:'?ve)? got (?:this|it|guts)|can'?t wait"
     r"|good luck|long time no see|let'?s do (?:it|this)|i'?ll (?:think about it|keep (?:it|that) in mind)|fine by me|perfect"
     r"|tell me when|well done|good(?=[.!]))(?!\w)",
     re.IGNORECASE,

@@ -19,6 +19,7 @@ from bethink.context.items import (
     items_of_node,
     items_of_summary,
     memory_message,
+    shown,
 )
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
