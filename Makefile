@@ -21,7 +21,7 @@ demo: $(VENV)/.demo ## a guided tour on a made-up user: no key, no network
 	@$(VENV)/bin/bethink demo
 
 test: $(VENV)/.dev ## all tests
-	@$(VENV)/bin/python -m pytest -q -n auto $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal --durations 10 $(ARGS)
 
 lint: $(VENV)/.dev ## style and formatting
 	@status=0; \

@@ -242,7 +242,7 @@ class AsyncThread:
         from bethink.formats import from_any
 
         # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
-        given = [from_any(message) for message in messages]
+        given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
         return await _hop(self._sync.append, given, expected_tip=expected_tip)
 
     async def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:

@@ -459,7 +459,7 @@ class Thread:
         """
         from bethink.formats import from_any
 
-        given = [from_any(message) for message in messages]
+        given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
         return append(self._engine, self.namespace, self._id, given, expected_tip=expected_tip)
 
     def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:

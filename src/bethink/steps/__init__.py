@@ -1,6 +1,6 @@
 """What the verbs of `Memory` do, one file each: fetch values through the waist, hand them to pure steps, store what comes out.
 
-    append     messages.checked -> terms -> store.append
+    append     formats.from_any -> terms -> store.append
     derive     store.read -> insights.extract -> reconcile -> store.put, with the thread's cursor
     reflect    derive -> session_summary, archive -> store.put, with the thread's cursor
     recall     embed what waits -> store.search -> retrieval.rank

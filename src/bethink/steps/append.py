@@ -1,4 +1,4 @@
-"""Messages in: checked, given an id and a time, their index terms made, stored in one transaction."""
+"""Messages in: given an id and a time, their index terms made, stored in one transaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from bethink.engine import Engine
 from bethink.ids import new_id
-from bethink.messages import Message, checked
+from bethink.messages import Message
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import Append, Appended
 from bethink.threads import ForkPoint
@@ -30,8 +30,9 @@ def append(
     fork_of: ForkPoint | None = None,
     metadata: dict[str, object] | None = None,
 ) -> Appended:
+    """Store checked messages (`formats.from_any`, `messages.checked`) at the end of a thread; see `storage.base.Append`."""
     now = engine.clock.now()
-    ready = [_ready(message, now, f"messages[{index}]") for index, message in enumerate(messages)]
+    ready = [_ready(message, now) for message in messages]
     return engine.store.append(
         Append(
             namespace=namespace,
@@ -46,11 +47,11 @@ def append(
     )
 
 
-def _ready(message: Message, now: datetime, field: str) -> Message:
-    """A message fit to be stored: checked, with an id and a time."""
-    created_at = message.created_at or now
-    ready = msgspec.structs.replace(message, created_at=created_at, id=message.id or new_id(now), seq=0, group=0)
-    return checked(ready, field)
+def _ready(message: Message, now: datetime) -> Message:
+    """A message fit to be stored: with an id and a time, and without the place it may have had in another thread."""
+    return msgspec.structs.replace(
+        message, created_at=message.created_at or now, id=message.id or new_id(now), seq=0, group=0
+    )
 
 
 def _terms_of(message: Message) -> str:
