@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
+from threading import Lock
 
 import msgspec
 
@@ -32,6 +34,7 @@ from bethink.values import Namespace
 __all__ = ["Engine", "entries"]
 
 _CHOICES = 256
+_NAMESPACES = 64
 
 
 class Engine:
@@ -58,6 +61,7 @@ class Engine:
         self.embedder = embedder
         self.settings = settings
         self.ranker = ranker
+        self._insights = _Insights()
         self._bound = False
 
     def _choose(self, lines: tuple[Line, ...], limit: int) -> tuple[Line, ...]:
@@ -68,6 +72,7 @@ class Engine:
         receipt = self.store.forget(request)
         self.counter.forget()
         self.chosen_lines.cache_clear()
+        self._insights.clear()
         return receipt
 
     def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
@@ -96,21 +101,60 @@ class Engine:
         *,
         kinds: tuple[RecordKind, ...] | None = None,
         current: bool = True,
+        pinned: bool = False,
         newest: bool = False,
         limit: int = 500,
     ) -> Iterator[StoredRecord]:
         """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer."""
-        scan = Scan(what="records", scope=scope, kinds=kinds, current=current, newest=newest, limit=limit)
+        scan = Scan(
+            what="records", scope=scope, kinds=kinds, current=current, pinned=pinned, newest=newest, limit=limit
+        )
         return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
 
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
-        """The insights of a namespace, oldest first; by default with those that are no longer current."""
-        found = self.records(Scope(namespace), kinds=("insight",), current=current)
-        return tuple(stored.record for stored in found if isinstance(stored.record, Insight))
+        """The insights of a namespace, oldest first; by default with those that are no longer current.
+
+        Read once for each revision of the namespace's records, and kept for the last namespaces asked for.
+        """
+        # Before they are read: what is written meanwhile has a higher revision, and the next call reads again.
+        revision = self.store.revision(namespace)
+        found = self._insights.get(namespace, revision)
+        if found is None:
+            stored = self.records(Scope(namespace), kinds=("insight",), current=False)
+            found = tuple(each.record for each in stored if isinstance(each.record, Insight))
+            self._insights.keep(namespace, revision, found)
+        return tuple(insight for insight in found if insight.current) if current else found
 
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
         self.store.put(Put(namespace=namespace, records=entries(records)))
+
+
+class _Insights:
+    """The insights of the namespaces asked for last, each with the revision they are of. May be used from many threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Namespace, tuple[int, tuple[Insight, ...]]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, namespace: Namespace, revision: int) -> tuple[Insight, ...] | None:
+        with self._lock:
+            kept = self._kept.get(namespace)
+            if kept is None or kept[0] != revision:
+                return None
+            self._kept.move_to_end(namespace)
+            return kept[1]
+
+    def keep(self, namespace: Namespace, revision: int, insights: tuple[Insight, ...]) -> None:
+        with self._lock:
+            self._kept[namespace] = (revision, insights)
+            self._kept.move_to_end(namespace)
+            if len(self._kept) > _NAMESPACES:
+                self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
 
 
 def entries(records: tuple[AnyRecord, ...]) -> tuple[RecordEntry, ...]:

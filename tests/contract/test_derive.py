@@ -17,6 +17,7 @@ from bethink.storage.derive import (
     nodes_within,
     receipt_shows,
     record_without,
+    rehomed,
     reopened,
     summary_without,
 )
@@ -153,6 +154,22 @@ class TestRecord:
     def test_the_same_message_id_in_another_thread_is_another_source(self) -> None:
         given_insight = insight("r", Source("m1", "t", "one"))
         assert record_without(given_insight, {("fork", "m1")}) is given_insight
+
+
+class TestRehomed:
+    def test_a_source_names_the_other_thread_and_nothing_else_changes(self) -> None:
+        given_insight = insight("r", Source("m1", "t", "one", 2, 5), Source("m2", "t", "two"))
+        moved = rehomed(given_insight, {("t", "m1"): "fork"})
+        assert moved == insight("r", Source("m1", "fork", "one", 2, 5), Source("m2", "t", "two"))
+
+    def test_a_source_that_is_there_already_is_not_doubled(self) -> None:
+        given_insight = insight("r", Source("m1", "fork", "one"), Source("m2", "t", "two"), Source("m1", "t", "again"))
+        moved = rehomed(given_insight, {("t", "m1"): "fork"})
+        assert moved == insight("r", Source("m1", "fork", "one"), Source("m2", "t", "two"))
+
+    def test_an_untouched_record_is_returned_as_it_is(self) -> None:
+        given_insight = insight("r", Source("m1", "t", "one"))
+        assert rehomed(given_insight, {("other", "m1"): "fork", ("t", "m2"): "fork"}) is given_insight
 
 
 class TestReopened:

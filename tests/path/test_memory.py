@@ -332,6 +332,23 @@ class TestForgetting:
         user.forget(message=moved.id)
         assert any("Porto" in insight.text for insight in user.profile())
 
+    @pytest.mark.parametrize(("kept", "gone"), [("t", "f"), ("f", "t")])
+    def test_a_fork_and_its_parent_outlive_each_other(self, memory: Memory, kept: str, gone: str) -> None:
+        user = memory.user("u")
+        user.thread("t").add("user", "I live in Lisbon.")
+        user.thread("t").fork(thread_id="f")
+        for name in ("t", "f"):
+            user.thread(name).add("user", f"The {name} consignment is blue.")
+        contexts = [user.thread(name).context("Lisbon", budget=300) for name in (kept, "another")]
+        messages, profile = user.thread(kept).messages(), [insight.text for insight in user.profile()]
+        assert user.forget(thread=gone).thread_ids == (gone,)
+        assert user.thread(kept).messages() == messages
+        assert [insight.text for insight in user.profile()] == profile != []
+        assert "I live in Lisbon." in [hit.text for hit in user.recall("Lisbon")]
+        for context in contexts:
+            assert user.replay(context.receipt_id).to_bytes() == context.to_bytes()
+        assert user.verify(f"The {gone} consignment is blue.").clean
+
     def test_a_receipt_that_never_was_is_not_found(self, memory: Memory) -> None:
         with pytest.raises(NotFound):
             memory.replay("019a0000-0000-7000-8000-000000000000")

@@ -170,7 +170,16 @@ def _ask(sample: _Sample, samples: list[_Sample], embedder: Embedder | None, ran
 
     def timed(question: _Question) -> tuple[RecallResult, float]:
         start = time.perf_counter()
-        result = recall(question.text, scope=scope, search=store.search, embedder=embedder, ranker=ranker, k=10, now=_NOW)
+        result = recall(
+            question.text,
+            scope=scope,
+            search=store.search,
+            speakers=store.speakers,
+            embedder=embedder,
+            ranker=ranker,
+            k=10,
+            now=_NOW,
+        )
         return result, time.perf_counter() - start
 
     for question in sample.questions:

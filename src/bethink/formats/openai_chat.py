@@ -51,6 +51,9 @@ def from_openai(
         InvalidMessage: naming the field, what was found, and the fix.
     """
     mapping(data, field)
+    if _is_plain(data):
+        message = Message(role=data["role"], content=data["content"], id=id, created_at=created_at)
+        return checked(message, field)
     json = json_bytes(data, field)
     role = role_of(data, field)
     calls = _calls_in(data, field)
@@ -72,6 +75,16 @@ def from_openai(
     if msgspec.json.encode(_form(message)) == json:
         return message
     return checked(msgspec.structs.replace(message, raw=Raw("openai", json)), field)
+
+
+def _is_plain(data: Mapping[str, Any]) -> bool:
+    """Whether it is what most messages are, a role and a text: its canonical form gives the same JSON back."""
+    return (
+        len(data) == 2
+        and tuple(data) == ("role", "content")
+        and data["role"] in ("user", "assistant", "system", "developer")
+        and isinstance(data["content"], str)
+    )
 
 
 def _content_in(data: Mapping[str, Any], field: str) -> str | tuple[Part, ...] | None:

@@ -41,14 +41,23 @@ stop_words: frozenset[str] = frozenset(_STOP_WORDS.split())
 def index_terms(text: str) -> str:
     """The terms of everything in `text`, joined by single spaces, in order, repeated as often as they occur.
 
-    About 20 µs for a turn of 35 words whose words have been seen before.
+    About 5 µs for a turn of 35 words whose words have been seen before.
     """
-    folded = _fold(text)
-    if folded.isascii():
-        return " ".join(map(_joined, _ASCII_CHUNK.findall(folded)))
+    # By pieces between spaces, which no term reaches across: most of them have been seen before.
+    found = [_known(piece) if len(piece) <= MAX_TERM_LENGTH else _terms_in(piece) for piece in _fold(text).split()]
+    return " ".join(filter(None, found))
+
+
+def _terms_in(piece: str) -> str:
+    """The terms of folded text without spaces, joined."""
+    if piece.isascii():
+        return " ".join(map(_joined, _ASCII_CHUNK.findall(piece)))
     return " ".join(
-        " ".join(_characters(chunk, every=True)) if unspaced else _joined(chunk) for chunk, unspaced in _chunks(folded)
+        " ".join(_characters(chunk, every=True)) if unspaced else _joined(chunk) for chunk, unspaced in _chunks(piece)
     )
+
+
+_known = lru_cache(maxsize=65_536)(_terms_in)
 
 
 def query_terms(text: str, *, names: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def _items(
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
     insights = engine.insights(namespace)
-    notes = [stored.record for stored in engine.records(Scope(namespace), kinds=("note",)) if stored.record.pinned]
+    notes = [stored.record for stored in engine.records(Scope(namespace), kinds=("note",), pinned=True)]
     current = [insight for insight in insights if insight.current]
     items = [item_of_record(record, "pinned", "pinned") for record in (*notes, *current) if record.pinned]
     known = [insight for insight in current if insight.subject in subjects and not insight.pinned]

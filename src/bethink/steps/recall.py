@@ -25,6 +25,7 @@ def recall_from(
         query,
         scope=scope,
         search=engine.store.search,
+        speakers=engine.store.speakers,
         embedder=engine.bound_embedder(),
         ranker=engine.ranker,
         now=engine.clock.now(),

@@ -14,10 +14,11 @@ import msgspec
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
+from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage._reference_state import Key, State, Thread, Unit, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
-from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, reopened
+from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, rehomed, reopened
 from bethink.values import Namespace
 
 __all__ = ["forget"]
@@ -33,6 +34,8 @@ class _Gone:
     """Of each thread in scope: the messages that go, id by seq."""
     threads: set[Key]
     records: set[Key]
+    homes: dict[Key, dict[str, str]] = field(default_factory=dict)
+    """Of a thread that is named: its messages that other threads hold too, each with the first such thread."""
     nodes: set[Key] = field(default_factory=set)
     """Nodes that go or change: a receipt that shows one cannot be replayed either way."""
     changed: set[Key] = field(default_factory=set)
@@ -42,10 +45,12 @@ class _Gone:
     receipts: int = 0
 
     def message_ids(self, namespace: Namespace | None = None) -> set[str]:
-        """Of one namespace, or of all."""
-        return {
-            message_id for key, going in self.messages.items() if namespace in (None, key[0]) for message_id in going.values()
-        }
+        """Of one namespace, or of all: the messages that are in no thread any more."""
+        return {message_id for key in self.messages if namespace in (None, key[0]) for message_id in self.lost(key)}
+
+    def lost(self, thread: Key) -> set[str]:
+        """Of the messages that go from a thread those that have no other home."""
+        return set(self.messages[thread].values()) - self.homes.get(thread, {}).keys()
 
 
 def forget(state: State, request: Forget) -> ForgetReceipt:
@@ -92,10 +97,34 @@ def _named(state: State, request: Forget) -> _Gone:
         going = {key: thread for key, thread in threads.items() if key[1] == request.thread_id}
         if not going:
             raise NotFound(f"thread {request.thread_id!r} is not in this scope")
-        ids = {message.id for thread in going.values() for message in thread.messages}
-        return _Gone(messages=_with_groups(threads, ids), threads=set(going), records=set())
-    everything = {key: {message.seq: message.id for message in thread.messages} for key, thread in threads.items()}
-    return _Gone(messages=everything, threads=set(threads), records=records)
+        homes = {key: _homes(state, key) for key in going}
+        return _Gone(messages=_everything(going), threads=set(going), records=set(), homes=homes)
+    return _Gone(messages=_everything(threads), threads=set(threads), records=records)
+
+
+def _everything(threads: dict[Key, Thread]) -> dict[Key, dict[int, str]]:
+    return {key: {message.seq: message.id for message in thread.messages} for key, thread in threads.items()}
+
+
+def _homes(state: State, going: Key) -> dict[str, str]:
+    """Of each message of a thread that another thread of the namespace holds too: the first such thread, by message id."""
+    own = {_unplaced(message) for message in state.threads[going].value.messages}
+    homes: dict[str, str] = {}
+    for thread in _others(state, going):
+        for message in thread.messages:
+            if _unplaced(message) in own:
+                homes.setdefault(message.id, thread.info.thread_id)
+    return homes
+
+
+def _others(state: State, going: Key) -> list[Thread]:
+    """The other threads of a thread's namespace, by creation."""
+    others = [row for key, row in state.threads.items() if key[0] == going[0] and key != going]
+    return [row.value for row in sorted(others, key=lambda row: row.number)]
+
+
+def _unplaced(message: Message) -> bytes:
+    return canonical_json(replace(message, seq=0, group=0))
 
 
 def _with_groups(threads: dict[Key, Thread], ids: set[str]) -> dict[Key, dict[int, str]]:
@@ -116,7 +145,8 @@ def _drop_messages(state: State, gone: _Gone) -> None:
     for key, going in gone.messages.items():
         thread = state.threads[key].value
         left = () if key in gone.threads else _nodes_without(thread.nodes, going)
-        gone.nodes |= {(key[0], node.id) for node in thread.nodes if node not in left}
+        shared = [node for other in _others(state, key) for node in other.nodes] if key in gone.threads else []
+        gone.nodes |= {(key[0], node.id) for node in thread.nodes if node not in left and node not in shared}
         gone.lines += sum(len(node.lines) for node in thread.nodes) - sum(len(node.lines) for node in left)
         if key in gone.threads:
             del state.threads[key]
@@ -133,23 +163,32 @@ def _nodes_without(nodes: tuple[Node, ...], going: dict[int, str]) -> tuple[Node
 
 
 def _drop_records(state: State, gone: _Gone) -> None:
-    """The records named, summaries of threads that go, records left without a source. Others lose the sources that go."""
+    """The records named, summaries of threads that go, records left without a source. Others lose the sources that go.
+
+    A source whose message another thread holds names that thread from now on, which changes nothing that the record says.
+    """
     sources: dict[Namespace, set[tuple[str, str]]] = {}
-    for (namespace, thread_id), going in gone.messages.items():
-        sources.setdefault(namespace, set()).update((thread_id, message_id) for message_id in going.values())
+    homes: dict[Namespace, dict[tuple[str, str], str]] = {}
+    for key in gone.messages:
+        namespace, thread_id = key
+        sources.setdefault(namespace, set()).update((thread_id, message_id) for message_id in gone.lost(key))
+        moved = {(thread_id, message_id): home for message_id, home in gone.homes.get(key, {}).items()}
+        homes.setdefault(namespace, {}).update(moved)
     for key, row in list(state.records.items()):
         namespace, record = key[0], row.value
         of_thread = isinstance(record, Summary) and (namespace, record.thread_id) in gone.threads
         named = key in gone.records or of_thread
-        left = None if named else record_without(record, sources.get(namespace, set()))
+        at_home = rehomed(record, homes.get(namespace, {}))
+        left = None if named else record_without(at_home, sources.get(namespace, set()))
         if left is record:
             continue
         gone.lines += _line_count(record) - _line_count(left)
         if left is None:
             gone.records.add(key)
-            del state.records[key]
+            state.drop_record(key)
         else:
-            gone.changed.add(key)
+            if left is not at_home:
+                gone.changed.add(key)
             state.put_record(namespace, left)
 
 

@@ -53,6 +53,7 @@ def _records(state: State, request: Scan) -> Iterator[tuple[Position, StoredReco
             in_scope(namespace, request.scope)
             and (request.kinds is None or record.kind in request.kinds)
             and (record.current or not request.current)
+            and (record.pinned or not request.pinned)
             and request.thread_id in (None, record.thread_id if isinstance(record, Summary) else "")
         ):
             yield (row.number, 0), StoredRecord(namespace, record)

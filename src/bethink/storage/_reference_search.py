@@ -12,9 +12,10 @@ from collections import Counter
 from bethink.messages import Message
 from bethink.records import AnyRecord, Summary
 from bethink.storage._reference_state import State, Unit, in_scope
-from bethink.storage.base import Candidate, Found, Search
+from bethink.storage.base import Candidate, Found, Scope, Search
+from bethink.storage.derive import speaker_of
 
-__all__ = ["search", "unit_text"]
+__all__ = ["search", "speakers", "unit_text"]
 
 _K1, _B = 1.2, 0.75
 
@@ -58,6 +59,12 @@ def search(state: State, request: Search) -> Found:
         frequency={term: count for term, count in frequency.items() if count},
         pending=sum(unit.vector is None for unit in in_view.values()),
     )
+
+
+def speakers(state: State, scope: Scope) -> tuple[str, ...]:
+    """See `storage.base.Store.speakers`."""
+    said = (_thing(state, unit) for unit in state.units.values() if in_scope(unit.namespace, scope))
+    return tuple(sorted({name for thing in said if isinstance(thing, Message) and (name := speaker_of(thing))}))
 
 
 def _eligible(state: State, unit: Unit, request: Search) -> bool:

@@ -67,6 +67,8 @@ class State:
     units: dict[int, Unit] = field(default_factory=dict)
     embedder: Fingerprint | None = None
     last_number: int = 0
+    revision: int = 0
+    """How often a record has been changed."""
 
     def copy(self) -> State:
         """The same things in dicts of its own."""
@@ -77,6 +79,7 @@ class State:
             self.units.copy(),
             self.embedder,
             self.last_number,
+            self.revision,
         )
 
     def number(self) -> int:
@@ -104,6 +107,11 @@ class State:
     def put_record(self, namespace: Namespace, record: AnyRecord) -> None:
         """Insert the record, or put it in the place of what it was."""
         _place(self, self.records, (namespace, record.id), record)
+        self.revision += 1
+
+    def drop_record(self, key: Key) -> None:
+        del self.records[key]
+        self.revision += 1
 
     def add_unit(self, unit: Unit) -> None:
         """Make something findable; a thing without terms is not."""

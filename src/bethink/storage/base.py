@@ -7,7 +7,7 @@ returned has been committed. Options are added as fields with defaults, so a bac
     read     the newest messages of a thread, its summary nodes   search   candidates for a query, with their statistics
     get      things by id                                         forget   things and all that rests on them
     fold     summary nodes over a span of a thread                scan     everything, page by page
-    check    list what is inconsistent                            stats, bind_embedder, close
+    check    list what is inconsistent                            revision, speakers, stats, bind_embedder, close
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
 
@@ -130,7 +130,8 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
         - `before` / `after`: only seqs below / above (exclusive); the limit counts from the newest within.
         - `whole_groups`: also the members of the returned messages' groups that lie outside, so no result is without its
           call and no answered call without its result. The result may then exceed the limit.
-        - `pinned`: also every system and developer message of the thread, and every one of tier "permanent".
+        - `pinned`: also every system and developer message of the thread, and every one of tier "permanent" (with
+          `whole_groups`, and their groups).
         - `nodes`: also the thread's summary nodes that are no child of another, ordered by first_seq.
         - raises NotFound if there is no such thread.
     """
@@ -274,7 +275,9 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """Candidates for a query; ranking them is `retrieval.rank`, the same for every backend.
 
     Contract:
-        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25.
+        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
+          pass over units that hold only the commonest of `terms`, where the rarer ones occur in many units: where their
+          frequencies come to 2,000 and to ten times `limit`, and `kinds` names all.
         - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
           `vector` is None.
         - filters (`scope`, `kinds`, `current`) hold inside each leg, before any limit.
@@ -345,7 +348,10 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
         - a record left without a source goes too; one that keeps a source takes that source's wording. What a removed
           record had superseded becomes current again, unless another record of the same subject and slot is.
         - a record: it, its unit, and receipts that show it. The messages it came from stay.
-        - a thread: its messages as above, its nodes, its receipts, its summary, itself.
+        - a thread: itself, its nodes, its receipts, its session summaries, and its messages. A message that another thread of
+          the namespace holds too (a fork, or the thread it was forked from; the same id, and the same in all but its place)
+          stays there, and so does what rests on it: a record's source that named the forgotten thread then names the thread
+          that still holds the message, of several the one created first.
         - the scope: everything in it, and the namespaces themselves.
         - afterwards the deleted bytes are in no page of the files (free pages and write-ahead log included); only then does
           the call return.
@@ -363,12 +369,13 @@ class ForgetReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What a forget removed. It holds counts and hashes, never the words.
 
     Attributes:
-        message_ids, record_ids, thread_ids: what went (the ids are not secret and help an audit).
+        message_ids, record_ids, thread_ids: what went (the ids are not secret and help an audit); of a forgotten thread's
+            messages those that no other thread holds.
         lines, units, receipts: how many summary lines, search units, and context receipts went.
         changed: records that stay, with other wording or fewer sources.
         revived: records that became current again.
         erased: whether free pages and log have been cleaned of the bytes (False only if a reader held the log open for
-            longer than the timeout; `check` reports it, and the next forget or close finishes it).
+            longer than the timeout; `check` reports it, and the next forget, open or close finishes it).
     """
 
     id: str
@@ -417,6 +424,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         thread_id: only of this thread (messages, receipts, summaries).
         kinds, current: for records; `current=True` leaves out the retired.
+        pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
     """
 
@@ -428,6 +436,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     thread_id: str | None = None
     kinds: tuple[RecordKind, ...] | None = None
     current: bool = False
+    pinned: bool = False
     behind: bool = False
 
 
@@ -489,6 +498,21 @@ class Store(Protocol):
     def forget(self, request: Forget, /) -> ForgetReceipt: ...
 
     def scan(self, request: Scan, /) -> Page: ...
+
+    def revision(self, namespace: Namespace, /) -> int:
+        """A number that grows with every change of the records of this namespace (put, retire, cite, sources, forget).
+
+        Equal numbers mean equal records. It may grow without a change, and never falls, also when the namespace is forgotten
+        and used again. Cheap: one row.
+        """
+        ...
+
+    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once.
+
+        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read.
+        """
+        ...
 
     def check(self) -> list[Problem]:
         """Everything inconsistent, of the whole database; empty when sound. Reads every row once: about 1 s per 100,000."""

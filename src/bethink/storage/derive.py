@@ -3,6 +3,7 @@
     message ─▶ line of a node      node_without       ─▶ receipt   receipt_shows
             ─▶ line of a summary   summary_without
             ─▶ source of a record  record_without     ─▶ superseded record   reopened
+    thread  ─▶ source of a record  rehomed
 
 One rule runs through all of them: a text that rests on a forgotten message goes whole, however many other messages it also
 rests on, since nobody can say which of its words came from which. What remains was worded by others.
@@ -11,10 +12,11 @@ How `storage.base` is read where its sentences leave room; every backend does th
 
 - A fork's copies are messages and search units of their own, each with the vector of what it copies; copied nodes keep their
   ids. `folded_through` of a fork is cut to what the copied nodes still cover (`nodes_within`), so that nothing falls between.
-- A message that goes takes its group along in every thread that holds it, and each of those members goes likewise: an id in
+- A message that is named takes its group along in every thread that holds it, and each of those members goes likewise: an id in
   the receipt is nowhere in the scope any more.
-- A thread that goes counts as all its messages going, so forks lose the shared part too. A fork whose parent is gone keeps the
-  parent's name: `ThreadInfo.parent` is history, not a reference.
+- A thread that goes takes its own copies along and no other thread's, so no group is cut. Whether another thread holds the same
+  message is asked of id and canonical form, since a caller may number the messages of every thread from 1. A node that a fork
+  has too does not count as gone. `ThreadInfo.parent` may name a thread that is gone: it is history, not a reference.
 - A record whose text changed is indexed anew (`index_terms`), if it was indexed before, as another unit with another number:
   a vector of the old words that is being computed meanwhile finds no place. It does not count among the units that went.
 - A node or summary that lost a line, a part of what it covers, or a child counts as changed: receipts that show it go.
@@ -26,9 +28,20 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Summary
+from bethink.messages import Message
+from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Source, Summary
 
-__all__ = ["index_terms", "node_without", "nodes_within", "receipt_shows", "record_without", "reopened", "summary_without"]
+__all__ = [
+    "index_terms",
+    "node_without",
+    "nodes_within",
+    "receipt_shows",
+    "record_without",
+    "rehomed",
+    "reopened",
+    "speaker_of",
+    "summary_without",
+]
 
 replace = msgspec.structs.replace
 
@@ -107,6 +120,26 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     return replace(record, sources=sources, text=sources[-1].text)
 
 
+def rehomed(record: AnyRecord, homes: Mapping[tuple[str, str], str]) -> AnyRecord:
+    """The record with its sources in a forgotten thread moved to the threads that hold their messages too.
+
+    Its text stays: what it rests on is still there. A source that the record has already is not there twice; the earlier stays.
+
+    Args:
+        homes: the other thread's id, by `(thread_id, message_id)` of a message that goes with its thread and is held there.
+
+    Returns:
+        `record` itself when it has no such source.
+    """
+    places = [(homes.get((source.thread_id, source.message_id), source.thread_id), source) for source in record.sources]
+    if all(thread_id == source.thread_id for thread_id, source in places):
+        return record
+    sources: dict[tuple[str, str], Source] = {}
+    for thread_id, source in places:
+        sources.setdefault((thread_id, source.message_id), replace(source, thread_id=thread_id))
+    return replace(record, sources=tuple(sources.values()))
+
+
 def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
@@ -157,6 +190,11 @@ def index_terms(text: str) -> str:
     from bethink.retrieval.terms import index_terms as terms_of
 
     return terms_of(text)
+
+
+def speaker_of(message: Message) -> str | None:
+    """The name under which a message was said. That of a tool is not one: nobody is meant by it in a question."""
+    return None if message.role == "tool" else message.name or None
 
 
 def _lines_without(lines: tuple[Line, ...], gone_ids: Collection[str]) -> tuple[Line, ...]:

@@ -26,7 +26,7 @@ from bethink.records import Node, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_forget import forget
 from bethink.storage._reference_scan import everything, scan, stats
-from bethink.storage._reference_search import search
+from bethink.storage._reference_search import search, speakers
 from bethink.storage._reference_state import Row, State, Thread, Unit, call_states, covered_seqs, in_scope, rows
 from bethink.storage.base import (
     Append,
@@ -109,6 +109,16 @@ class ReferenceStore:
     def search(self, request: Search, /) -> Found:
         with self._reading() as state:
             return search(state, request)
+
+    def revision(self, _: Namespace, /) -> int:
+        """The number of changes of records, in whichever namespace."""
+        with self._reading() as state:
+            return state.revision
+
+    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+        """Names under which messages that search can find were said."""
+        with self._reading() as state:
+            return speakers(state, scope)
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
         with self._writing() as state:
@@ -254,13 +264,10 @@ def _read(thread: Thread, request: Read) -> Transcript:
         if (request.after is None or message.seq > request.after) and (request.before is None or message.seq < request.before)
     ]
     newest = within if request.limit is None else within[max(0, len(within) - request.limit) :]
-    seqs = {message.seq for message in newest}
-    groups = {message.group for message in newest} if request.whole_groups else set()
-    messages = tuple(
-        message
-        for message in thread.messages
-        if message.seq in seqs or message.group in groups or (request.pinned and message.pinned)
-    )
+    wanted = [*newest, *(message for message in thread.messages if request.pinned and message.pinned)]
+    seqs = {message.seq for message in wanted}
+    groups = {message.group for message in wanted} if request.whole_groups else set()
+    messages = tuple(message for message in thread.messages if message.seq in seqs or message.group in groups)
     return Transcript(thread.info, messages, _top_nodes(thread) if request.nodes else ())
 
 

@@ -41,7 +41,6 @@ from bethink.testing._contract import (
     source,
     summary,
 )
-from bethink.threads import ForkPoint
 
 _WORDS = "the zanzibar consignment 4711"
 
@@ -338,12 +337,6 @@ class ForgetManyContract(ContractBase):
         append(store)
         assert forget(store, thread_id="t").thread_ids == ("t",)
         assert store.stats(Scope(NS)).threads == 0
-
-    def test_its_messages_go_from_its_forks(self, store: Store) -> None:
-        append(store, say("m1"))
-        append(store, say("f2"), thread="fork", fork_of=ForkPoint("t", 1))
-        forget(store, thread_id="t")
-        assert ids(read(store, "fork").messages) == ["f2"]
 
     def test_a_forgotten_thread_begins_anew(self, store: Store) -> None:
         append(store, say("m1"), metadata={"title": "old"})

@@ -233,13 +233,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), record_id=_record_ids, slot=st.sampled_from(("home", "diet")), amount=st.integers(1, 3))
     def put_insight(self, data: st.DataObject, record_id: str, slot: str, amount: int) -> None:
-        thread = self.draw_thread(data)
+        namespace = data.draw(_namespaces)
         sources: list[Source] = []
         for _ in range(amount):
+            thread = self.draw_thread(data, namespace)
             message = self.draw_message(data, thread)
             if thread is not None and message is not None:
                 sources.append(Source(message.id, thread.thread_id, data.draw(_texts)))
-        namespace = data.draw(_namespaces) if thread is None else thread.namespace
         text = sources[0].text if sources else "given"
         unique = {(source.thread_id, source.message_id): source for source in sources}
         insight = Insight(
@@ -365,6 +365,14 @@ class StoreMachine(RuleBasedStateMachine):
         """A thread or a whole scope; not too often, or no run would ever hold much."""
         if surely == 0:
             self.forget(scope, **({} if thread_id is None else {"thread_id": thread_id}))
+
+    @rule(data=st.data(), parent=st.booleans())
+    def forget_fork(self, data: st.DataObject, parent: bool) -> None:
+        """A fork, or the thread it was forked from, if that is still there."""
+        forks = [(thread, thread.parent) for thread in self.threads() if thread.parent is not None]
+        if forks:
+            fork, point = data.draw(st.sampled_from(forks))
+            self.forget(Scope(fork.namespace), thread_id=point.thread_id if parent else fork.thread_id)
 
     def forget(self, scope: Scope, **named: str) -> None:
         request = Forget(scope=scope, at=self.now(), **named)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from bethink.errors import CorruptStore, StoreError
 from bethink.records import Summary
 from bethink.storage.base import Problem
+from bethink.storage.derive import speaker_of
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import Queries, q, statements
 from bethink.storage.sqlite.records import embedder
@@ -58,7 +59,7 @@ def check_lexicon(database: Database) -> list[Problem]:
 def _of_thread(database: Database, thread: int) -> Iterator[str]:
     ids: dict[int, str] = {}
     calls: dict[str, bool] = {}
-    for seq, group, message_id, pinned, body, raw, form in database.execute(q.messages_of_thread, (thread,)):
+    for seq, group, message_id, pinned, body, raw, form, unit, speaker in database.execute(q.messages_of_thread, (thread,)):
         try:
             message = decode_message(body, seq, group, raw, form)
         except StoreError:
@@ -66,6 +67,8 @@ def _of_thread(database: Database, thread: int) -> Iterator[str]:
             continue
         if (message.id, message.pinned) != (message_id, bool(pinned)):
             yield f"message {seq} differs from its row"
+        if unit is not None and speaker != speaker_of(message):
+            yield f"message {seq} was said under another name than its unit says"
         ids[seq] = message.id
         calls.update((call.id, False) for call in message.tool_calls)
         if message.tool_call_id is not None:
@@ -96,7 +99,8 @@ def _of_nodes(database: Database, thread: int, ids: dict[int, str]) -> Iterator[
 
 
 def _of_records(database: Database) -> Iterator[Problem]:
-    for number, namespace, record_id, kind, retired, superseded_by, thread_id, body in database.execute(q.all_records):
+    for number, namespace, *known, body in database.execute(q.all_records):
+        record_id = known[0]
         where = f"record {record_id!r} (row {number})"
         try:
             record = decode_record(body)
@@ -104,8 +108,8 @@ def _of_records(database: Database) -> Iterator[Problem]:
             yield Problem("cannot be read", where)
             continue
         of_thread = record.thread_id if isinstance(record, Summary) else None
-        columns = (record.id, record.kind, not record.current, record.superseded_by, of_thread)
-        if columns != (record_id, kind, bool(retired), superseded_by, thread_id):
+        columns = [record.id, record.kind, not record.current, record.superseded_by, of_thread, record.pinned]
+        if columns != known:
             yield Problem("differs from its row", where)
         cited = {(source.thread_id, source.message_id) for source in record.sources}
         if isinstance(record, Summary):

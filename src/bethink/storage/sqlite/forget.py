@@ -10,19 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
-from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, reopened
+from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, rehomed, reopened
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.records import index_record, write_record
+from bethink.storage.sqlite.records import index_record, touch_records, write_record
 from bethink.storage.sqlite.units import drop_units
 from bethink.storage.sqlite.values import SEQ_BITS, decode_node, decode_receipt, decode_record, encode, listed, path_range
 
 __all__ = ["forget"]
+
+
+class _Home(NamedTuple):
+    """Where a message of a thread that goes is held too: the thread's id, and the message's number there."""
+
+    thread_id: str
+    message: int
 
 
 @dataclass
@@ -35,11 +43,20 @@ class _Thread:
     whole: bool = False
     going: dict[int, str] = field(default_factory=dict)
     """Ids of the messages that go, by seq."""
+    homes: dict[str, _Home] = field(default_factory=dict)
+    """Of a thread that is named: its messages that other threads hold too, by id."""
+    shared_nodes: set[str] = field(default_factory=set)
+    """Likewise its nodes."""
 
     @property
     def messages(self) -> list[int]:
-        """Their numbers."""
+        """The numbers of those that go."""
         return [(self.number << SEQ_BITS) + seq for seq in self.going]
+
+    @property
+    def lost(self) -> set[str]:
+        """Ids of those that go and have no other home."""
+        return set(self.going.values()) - self.homes.keys()
 
 
 @dataclass
@@ -53,13 +70,22 @@ class _Gone:
     """Nodes that go or change: a receipt that shows one cannot be replayed either way."""
     units: list[int] = field(default_factory=list)
     revived: set[str] = field(default_factory=set)
+    rehomed: set[int] = field(default_factory=set)
+    """Namespaces with records whose sources are in another thread now."""
     lines: int = 0
     receipts: int = 0
 
     def sources(self, namespace: int) -> set[tuple[str, str]]:
-        """The messages that go from a namespace, each with its thread."""
-        threads = [thread for thread in self.threads.values() if thread.namespace == namespace]
-        return {(thread.thread_id, message_id) for thread in threads for message_id in thread.going.values()}
+        """The messages that are lost to a namespace, each with its thread."""
+        return {(thread.thread_id, message_id) for thread in self.within(namespace) for message_id in thread.lost}
+
+    def homes(self, namespace: int) -> dict[tuple[str, str], _Home]:
+        """Where the others that go are held too."""
+        threads = self.within(namespace)
+        return {(thread.thread_id, message_id): home for thread in threads for message_id, home in thread.homes.items()}
+
+    def within(self, namespace: int) -> list[_Thread]:
+        return [thread for thread in self.threads.values() if thread.namespace == namespace]
 
     def namespaces(self) -> list[int]:
         return sorted({thread.namespace for thread in self.threads.values()} | self.records.keys() | self.changed.keys())
@@ -78,6 +104,8 @@ def forget(database: Database, request: Forget) -> ForgetReceipt:
         _reopen(database, gone, namespace, [record.id for record in removed])
     for namespace in gone.namespaces():
         _drop_receipts(database, gone, namespace)
+    for namespace in sorted(gone.records.keys() | gone.changed.keys() | gone.rehomed):
+        touch_records(database, namespace)
     if request.message_id is request.record_id is request.thread_id is None:
         _drop_namespaces(database, request.scope)
     if gone.threads or gone.records:
@@ -86,7 +114,7 @@ def forget(database: Database, request: Forget) -> ForgetReceipt:
         id=new_id(request.at),
         at=request.at,
         scope=request.scope,
-        message_ids=_sorted(message_id for thread in gone.threads.values() for message_id in thread.going.values()),
+        message_ids=_sorted(message_id for thread in gone.threads.values() for message_id in thread.lost),
         record_ids=_sorted(record.id for removed in gone.records.values() for record in removed),
         thread_ids=_sorted(thread.thread_id for thread in gone.threads.values() if thread.whole),
         changed=_sorted(record.id for changed in gone.changed.values() for record in changed),
@@ -124,15 +152,23 @@ def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
     rows = database.execute(q.threads_in_scope, (*scope, request.thread_id))
     gone = _Gone({number: _Thread(number, namespace, thread_id, whole=True) for number, namespace, thread_id in rows})
     for thread in gone.threads.values():
-        first = thread.number << SEQ_BITS
-        _add_members(gone, thread, database.execute(q.members_of_thread, (first, first + (1 << SEQ_BITS) - 1)))
+        _add_members(gone, thread, database.execute(q.members_of_thread, _span(thread)))
     if request.thread_id is None:
         return gone, database.execute(q.records_in_scope, (*scope, None))
     if not rows:
         raise NotFound(f"thread {request.thread_id!r} is not in this scope")
-    ids = [message_id for thread in gone.threads.values() for message_id in thread.going.values()]
-    _with_groups(database, gone, scope, ids)
+    for thread in gone.threads.values():
+        found = database.execute(q.homes_of_messages, (*_span(thread), thread.namespace))
+        thread.homes = {message_id: _Home(home, number) for message_id, home, number in found}
+        shared = database.execute(q.nodes_held_elsewhere, (thread.number, thread.namespace))
+        thread.shared_nodes = {node_id for (node_id,) in shared}
     return gone, []
+
+
+def _span(thread: _Thread) -> tuple[int, int]:
+    """The least and the greatest number that a message of the thread can have."""
+    first = thread.number << SEQ_BITS
+    return first, first + (1 << SEQ_BITS) - 1
 
 
 def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes], ids: Iterable[str]) -> None:
@@ -147,10 +183,8 @@ def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes]
             gone.threads.setdefault(number, _Thread(number, namespace, thread_id))
             groups.setdefault(number, []).append(group)
         for number, numbers in groups.items():
-            thread = gone.threads[number]
-            if not thread.whole:
-                rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
-                found.update(_add_members(gone, thread, rows))
+            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
+            found.update(_add_members(gone, gone.threads[number], rows))
         new = sorted(found - seen)
 
 
@@ -174,7 +208,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
     changed = {number: node for number, node in left.items() if node is not nodes[number]}
     touched = {nodes[number].id for number in (*dropped, *changed)}
     if touched:
-        gone.nodes.setdefault(thread.namespace, set()).update(touched)
+        gone.nodes.setdefault(thread.namespace, set()).update(touched - thread.shared_nodes)
         gone.lines += sum(len(node.lines) for node in nodes.values()) - sum(len(node.lines) for node in left.values())
         children = {child for node in left.values() for child in node.children}
         for number, node in left.items():
@@ -204,7 +238,10 @@ def _nodes_without(nodes: dict[int, Node], going: dict[int, str]) -> dict[int, N
 
 
 def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
-    """The records named, summaries of threads that go, records left without a source. Others lose the sources that go."""
+    """The records named, summaries of threads that go, records left without a source. Others lose the sources that go.
+
+    A source whose message another thread holds names that thread from now on, which changes nothing that the record says.
+    """
     rows = {row[0]: row for row in named}
     going = set(rows)
     for thread in gone.threads.values():
@@ -216,10 +253,12 @@ def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
         rows.update((row[0], row) for row in database.execute(q.records_resting_on, (messages,)))
         database.execute(q.drop_sources_in_messages, (messages,))
     sources = {namespace: gone.sources(namespace) for namespace in gone.namespaces()}
+    homes = {namespace: gone.homes(namespace) for namespace in gone.namespaces()}
     dropped = []
     for number, namespace, unit, body in (rows[number] for number in sorted(rows)):
         record = decode_record(body)
-        left = None if number in going else record_without(record, sources.get(namespace, set()))
+        at_home = _rehome(database, number, record, homes.get(namespace, {}))
+        left = None if number in going else record_without(at_home, sources.get(namespace, set()))
         if left is record:
             continue
         gone.lines += _line_count(record) - _line_count(left)
@@ -229,10 +268,21 @@ def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
             if unit is not None:
                 gone.units.append(unit)
         else:
-            gone.changed.setdefault(namespace, []).append(left)
+            if at_home is not record:
+                gone.rehomed.add(namespace)
+            if left is not at_home:
+                gone.changed.setdefault(namespace, []).append(left)
             write_record(database, number, unit, left)
     database.execute(q.drop_sources_of_records, (listed(dropped),))
     database.execute(q.drop_records, (listed(dropped),))
+
+
+def _rehome(database: Database, number: int, record: AnyRecord, homes: dict[tuple[str, str], _Home]) -> AnyRecord:
+    """The record as `derive.rehomed` leaves it; its rows in `sources` name the other messages."""
+    places = [(source.thread_id, source.message_id) for source in record.sources]
+    found = {place: homes[place] for place in places if place in homes}
+    database.executemany(q.add_source, [(home.message, number) for home in found.values()])
+    return rehomed(record, {place: home.thread_id for place, home in found.items()})
 
 
 def _line_count(record: AnyRecord | None) -> int:
@@ -271,10 +321,10 @@ def _reopen(database: Database, gone: _Gone, namespace: int, removed: list[str])
 
 def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
     """Receipts of threads that went, and all that show something that went or changed."""
-    threads = [thread for thread in gone.threads.values() if thread.namespace == namespace]
+    threads = gone.within(namespace)
     whole = {thread.thread_id for thread in threads if thread.whole}
     seqs = {thread.thread_id: thread.going.keys() for thread in threads}
-    message_ids = {message_id for thread in threads for message_id in thread.going.values()}
+    message_ids = {message_id for thread in threads for message_id in thread.lost}
     record_ids = {record.id for record in gone.records.get(namespace, []) + gone.changed.get(namespace, [])}
     node_ids = gone.nodes.get(namespace, set())
     dropped = []

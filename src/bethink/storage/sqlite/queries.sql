@@ -7,7 +7,8 @@ SELECT id FROM namespaces WHERE path = ?;
 
 -- name: add_namespaces
 -- Give numbers to the namespaces of a list of paths that have none.
-INSERT OR IGNORE INTO namespaces (path) SELECT value FROM json_each(?) ORDER BY length(value);
+INSERT OR IGNORE INTO namespaces (path, revision)
+SELECT value, (SELECT value FROM meta WHERE key = 'revision') FROM json_each(?) ORDER BY length(value);
 
 -- name: namespace_ids
 -- The numbers of the namespaces in a list of paths that exist: a namespace and its ancestors.
@@ -23,6 +24,16 @@ SELECT path FROM namespaces WHERE id = ?;
 -- name: add_to_totals
 -- Count merged units in and out of a namespace, and vectors.
 UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedded + ?, changes = changes + ? WHERE id = ?;
+
+-- name: revision
+-- Of the records of a namespace; one that has no row counts as changed with every other.
+SELECT coalesce((SELECT revision FROM namespaces WHERE path = ?), (SELECT value FROM meta WHERE key = 'revision'));
+
+-- name: next_revision
+UPDATE meta SET value = value + 1 WHERE key = 'revision';
+
+-- name: set_revision
+UPDATE namespaces SET revision = (SELECT value FROM meta WHERE key = 'revision') WHERE id = ?;
 
 -- name: find_thread
 -- What an append needs to know of a thread.
@@ -66,8 +77,8 @@ ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
 
 -- name: add_unit
 -- With the next number that was never used.
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms)
-VALUES (1 + max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHERE key = 'last_unit')), ?, ?, ?, ?, ?, ?);
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker)
+VALUES (1 + max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHERE key = 'last_unit')), ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_message
 INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, unit, body, raw, raw_format)
@@ -83,8 +94,8 @@ SELECT max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHE
 
 -- name: fork_units
 -- Copies of the units of the messages between two numbers, for owners moved by ?3, numbered from ?4 + 1 in the same order.
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms)
-SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker)
+SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms, u.speaker
 FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
 
 -- name: fork_messages
@@ -180,7 +191,7 @@ SELECT m.id FROM threads t JOIN messages m ON m.thread = t.id WHERE t.namespace 
 SELECT id, unit, body FROM records WHERE record_id = ? AND namespace = ?;
 
 -- name: add_record
-INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, body) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: set_record
 UPDATE records SET retired = ?, superseded_by = ?, body = ? WHERE id = ?;
@@ -269,16 +280,28 @@ SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY rank LIMIT ?;
 -- name: match_count
 SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
 
--- name: candidates
--- What ranking needs to know of some units, by unit number.
-SELECT u.id, u.kind, n.path, t.thread_id, m.seq, m.body
-FROM units u JOIN namespaces n ON n.id = u.namespace JOIN messages m ON m.id = u.owner JOIN threads t ON t.id = m.thread
-WHERE u.kind = 'message' AND u.id IN (SELECT value FROM json_each(?1))
-UNION ALL
-SELECT u.id, u.kind, n.path, r.thread_id, 0, r.body
-FROM units u JOIN namespaces n ON n.id = u.namespace JOIN records r ON r.id = u.owner
-WHERE u.kind <> 'message' AND u.id IN (SELECT value FROM json_each(?1))
-ORDER BY 1;
+-- name: candidate_messages
+-- What ranking needs to know of units that stand for messages. (CROSS JOIN: one look-up for each of the list, in this order.)
+SELECT u.id, u.length, u.terms, n.path, u.kind, t.thread_id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value JOIN messages m ON m.id = u.owner JOIN threads t ON t.id = m.thread
+  JOIN namespaces n ON n.id = u.namespace
+WHERE u.kind = 'message';
+
+-- name: candidate_records
+-- The same of those that stand for records.
+SELECT u.id, u.length, u.terms, n.path, u.kind, r.thread_id, 0, r.record_id, NULL, r.body
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value JOIN records r ON r.id = u.owner JOIN namespaces n ON n.id = u.namespace
+WHERE u.kind <> 'message';
+
+-- name: speakers
+-- Names in the namespaces of a scope, found by stepping through the index from each name to the next.
+WITH RECURSIVE named (namespace, speaker) AS (
+  SELECT id, (SELECT min(u.speaker) FROM units u WHERE u.namespace = n.id AND u.speaker IS NOT NULL)
+  FROM namespaces n WHERE n.path >= ? AND n.path < ?
+  UNION ALL
+  SELECT namespace, (SELECT min(u.speaker) FROM units u WHERE u.namespace = named.namespace AND u.speaker > named.speaker)
+  FROM named WHERE speaker IS NOT NULL)
+SELECT DISTINCT speaker FROM named WHERE speaker IS NOT NULL ORDER BY speaker;
 
 -- name: terms_of_units
 -- Length and terms of some units.
@@ -303,6 +326,13 @@ ORDER BY m.id {order} LIMIT ?6;
 -- ?6 is 1 for current ones only, ?7 a list of kinds or null.
 SELECT r.id, n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
 WHERE r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
+  AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
+ORDER BY r.id {order} LIMIT ?8;
+
+-- name: scan_pinned_records
+-- As `scan_records`, of the pinned ones: few, found by an index of their own.
+SELECT r.id, n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
+WHERE r.pinned = 1 AND r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
   AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
 ORDER BY r.id {order} LIMIT ?8;
 
@@ -363,6 +393,19 @@ SELECT seq, message_id, unit FROM messages WHERE thread = ?2 AND grp <> seq AND 
 
 -- name: members_of_thread
 SELECT seq, message_id, unit FROM messages WHERE id BETWEEN ? AND ?;
+
+-- name: homes_of_messages
+-- Of the messages between two numbers, inclusive, those that other threads of namespace ?3 hold too: id, and of the first such
+-- thread its id and the copy's number. (Beside a min() SQLite takes the other columns from the row that has it.)
+SELECT copy.message_id, t.thread_id, min(copy.id)
+FROM messages m JOIN messages copy ON copy.message_id = m.message_id AND copy.thread <> m.thread AND copy.body = m.body
+JOIN threads t ON t.id = copy.thread
+WHERE m.id BETWEEN ?1 AND ?2 AND t.namespace = ?3 GROUP BY m.id;
+
+-- name: nodes_held_elsewhere
+-- The nodes of a thread that another thread of namespace ?2 has too.
+SELECT o.node_id FROM nodes o WHERE o.thread = ?1 AND EXISTS (SELECT 1 FROM nodes copy JOIN threads t ON t.id = copy.thread
+  WHERE copy.node_id = o.node_id AND copy.thread <> o.thread AND copy.body = o.body AND t.namespace = ?2);
 
 -- name: drop_messages
 DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?));
@@ -450,8 +493,9 @@ UPDATE namespaces SET embedded = 0, changes = changes + 1 WHERE embedded > 0;
 SELECT id, thread_id FROM threads ORDER BY id;
 
 -- name: messages_of_thread
-SELECT seq, grp, message_id, pinned, body, raw, raw_format FROM messages
-WHERE id BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY id;
+SELECT m.seq, m.grp, m.message_id, m.pinned, m.body, m.raw, m.raw_format, m.unit, u.speaker
+FROM messages m LEFT JOIN units u ON u.id = m.unit
+WHERE m.id BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY m.id;
 
 -- name: calls_of_thread
 SELECT call_id, answered FROM calls WHERE thread = ? ORDER BY call_id, grp;
@@ -460,7 +504,7 @@ SELECT call_id, answered FROM calls WHERE thread = ? ORDER BY call_id, grp;
 SELECT id, top, body FROM nodes WHERE thread = ? ORDER BY id;
 
 -- name: all_records
-SELECT id, namespace, record_id, kind, retired, superseded_by, thread_id, body FROM records ORDER BY id;
+SELECT id, namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body FROM records ORDER BY id;
 
 -- name: sources_of_record
 SELECT message FROM sources WHERE record = ?;

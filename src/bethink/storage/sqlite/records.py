@@ -45,7 +45,7 @@ from bethink.storage.sqlite.values import (
 )
 from bethink.values import Namespace
 
-__all__ = ["embedder", "get", "index_record", "put", "scan", "write_record"]
+__all__ = ["embedder", "get", "index_record", "put", "scan", "touch_records", "write_record"]
 
 replace = msgspec.structs.replace
 
@@ -72,6 +72,8 @@ def put(database: Database, request: Put) -> None:
         _retire(database, number, retire)
     for cite in request.cite:
         _cite(database, number, cite)
+    if request.records or request.retire or request.cite:
+        touch_records(database, number)
     if request.receipt is not None:
         receipt = request.receipt
         if database.execute(q.find_receipt, (receipt.id, number)):
@@ -82,6 +84,12 @@ def put(database: Database, request: Put) -> None:
     if request.vectors:
         bound = embedder(database)
         embed(database, namespace, request.vectors, bound.dimension if bound else None)
+
+
+def touch_records(database: Database, namespace: int) -> None:
+    """Give a namespace the next revision: its records have changed."""
+    database.execute(q.next_revision)
+    database.execute(q.set_revision, (namespace,))
 
 
 def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
@@ -115,8 +123,8 @@ def _keep(database: Database, namespace: int, entry: RecordEntry, rests_on: list
     rows = database.execute(q.find_record, (record.id, namespace))
     if not rows:
         thread_id = record.thread_id if isinstance(record, Summary) else None
-        row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, encode(record))
-        number = database.insert(q.add_record, row)
+        row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, record.pinned)
+        number = database.insert(q.add_record, (*row, encode(record)))
         database.executemany(q.add_source, [(message, number) for message in rests_on])
         index_record(database, namespace, number, record, entry.terms)
         return
@@ -232,7 +240,7 @@ def _messages(request: Scan) -> _Plan:
 def _records(request: Scan) -> _Plan:
     kinds = None if request.kinds is None else listed(request.kinds)
     return (
-        q.scan_records,
+        q.scan_pinned_records if request.pinned else q.scan_records,
         (request.thread_id, request.current, kinds),
         lambda row: StoredRecord(namespace_of(row[1]), decode_record(row[2])),
     )

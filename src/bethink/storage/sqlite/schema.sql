@@ -11,7 +11,8 @@ CREATE TABLE namespaces (
     units    INTEGER NOT NULL DEFAULT 0,
     length   INTEGER NOT NULL DEFAULT 0, -- terms in them
     embedded INTEGER NOT NULL DEFAULT 0, -- vectors, of merged units and others
-    changes  INTEGER NOT NULL DEFAULT 0  -- grows when a vector goes, or its unit is retired or revived; other processes watch it
+    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes, or its unit is retired or revived; other processes watch it
+    revision INTEGER NOT NULL            -- grows with every change of its records, see meta
 ) STRICT;
 
 CREATE TABLE threads (
@@ -82,6 +83,7 @@ CREATE TABLE records (
     retired       INTEGER NOT NULL,
     superseded_by TEXT,
     thread_id     TEXT, -- of a summary
+    pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,
     UNIQUE (record_id, namespace)
@@ -92,6 +94,8 @@ CREATE INDEX records_by_namespace ON records (namespace, retired, kind);
 CREATE INDEX records_superseded ON records (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE INDEX records_of_thread ON records (namespace, thread_id) WHERE thread_id IS NOT NULL;
+
+CREATE INDEX records_pinned ON records (namespace) WHERE pinned = 1;
 
 -- Which messages a record rests on. What each of them says stays in the record's body.
 CREATE TABLE sources (
@@ -125,8 +129,11 @@ CREATE TABLE units (
     owner     INTEGER NOT NULL, -- messages.id or records.id
     retired   INTEGER NOT NULL DEFAULT 0,
     length    INTEGER NOT NULL,
-    terms     TEXT NOT NULL
+    terms     TEXT NOT NULL,
+    speaker   TEXT -- the name under which a message was said
 ) STRICT;
+
+CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
 
 -- Merged units that wait for their vector.
 CREATE TABLE pending (
@@ -155,12 +162,14 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
 );
 
 -- embedder (JSON of its fingerprint), last_unit and merged_through (see units), erasures_due and erasures_done (how many forgets
--- have left deleted bytes in the file, and of how many it has been cleaned).
+-- have left deleted bytes in the file, and of how many it has been cleaned), revision (the last one given to a namespace: also one
+-- whose row went and came back never has the same twice).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO meta (key, value) VALUES ('last_unit', 0), ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0);
+INSERT INTO meta (key, value) VALUES ('last_unit', 0), ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0),
+  ('revision', 0);
 
 INSERT INTO lexicon (lexicon, rank) VALUES ('rank', 'bm25(0.0, 1.0)');

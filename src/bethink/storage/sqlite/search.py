@@ -1,31 +1,81 @@
 """Candidates for a query: the lexical leg from the lexicon, the dense leg from the spaces, statistics from the totals.
 
-FTS5's own `bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is
-chosen by BM25 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the units that are
-not merged yet. Every term is a quoted string in the query, so no text is ever read as an operator.
+The lexical leg in three steps, so that a long past does not make it slow:
+
+    frequency of each term ─▶ units that hold a rare one, the best by FTS5 ─▶ BM25 over the scope's statistics, by all terms
+
+A term that half of all units hold says little, and FTS5 would score every one of them. So the terms go into its query from the
+rarest up until they occur often enough in all (`_LOOKED_AT`); the others count where a unit is looked at anyway. What is
+passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
+`bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is chosen by BM25
+over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the units that are not merged yet.
+Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from bethink.records import AnyRecord
-from bethink.storage.base import Candidate, Found, Search
+from bethink.storage.base import Candidate, Found, Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.values import decode_body, decode_record, listed, namespace_of, path_of, path_range
+from bethink.storage.sqlite.units import merged_through
+from bethink.storage.sqlite.values import decode_record, decode_said, listed, moment, namespace_of, path_of, path_range
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Spaces
 
-__all__ = ["search"]
+__all__ = ["Frequencies", "search"]
 
 _K1, _B = 1.2, 0.75
 _KINDS = ("message", "note", "insight", "summary")
 _MANY = 1_000
 """Units of a scope from which on its tag costs more than to look whether it is needed."""
+_LOOKED_AT = 2_000
+"""How often the terms that FTS5 looks for occur in all, as far as there are so many; ten times the limit if that is more."""
+_SCOPES, _TERMS = 16, 4_096
+"""Of how many scopes, and of how many terms in each, frequencies are kept."""
+
+
+class Frequencies:
+    """Frequencies of terms among the merged units of the scopes searched last. May be used from many threads.
+
+    Until further units are merged, units can only go, so the two numbers that `of` is given say together whether what is known
+    of a scope still holds; if it does not, it is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Scope, tuple[tuple[int, int], dict[str, int]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, scope: Scope, state: tuple[int, int], terms: Iterable[str], count: Callable[[str], int]) -> dict[str, int]:
+        """The frequency of each term; `count` is asked for those that are not known.
+
+        Args:
+            state: the number of the last merged unit, and how many merged units the scope has.
+        """
+        with self._lock:
+            known = self._known.pop(scope, None)
+            if known is None or known[0] != state or len(known[1]) > _TERMS:
+                known = (state, {})
+            self._known[scope] = known
+            if len(self._known) > _SCOPES:
+                self._known.popitem(last=False)
+        found = {}
+        for term in terms:
+            frequency = known[1].get(term)
+            if frequency is None:
+                frequency = known[1][term] = count(term)
+            found[term] = frequency
+        return found
+
+    def clear(self) -> None:
+        with self._lock:
+            self._known.clear()
 
 
 class _Counted(NamedTuple):
@@ -35,10 +85,11 @@ class _Counted(NamedTuple):
     length: int
 
 
-def search(database: Database, request: Search, spaces: Callable[[], Spaces]) -> Found:
+def search(database: Database, request: Search, spaces: Callable[[], Spaces], frequencies: Frequencies) -> Found:
     """See `storage.base.Search`. `spaces` is asked for only if there is a vector: it needs numpy."""
-    namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
-    tail = database.execute(q.unmerged_in_scope, path_range(request.scope))
+    span = path_range(request.scope)
+    namespaces = database.execute(q.namespaces_in_scope, span)
+    tail = database.execute(q.unmerged_in_scope, span)
     units = sum(row[2] for row in namespaces) + len(tail)
     if not units:
         return Found(candidates=(), units=0, mean_length=0.0, frequency={}, pending=0)
@@ -46,37 +97,51 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces]) ->
     pending = units - sum(row[4] for row in namespaces)
 
     lexicon = _Lexicon(database, request, namespaces, tail)
-    frequency = lexicon.frequency()
-    counted = lexicon.matching()
-
-    def bm25(unit: int) -> float:
-        score = 0.0
-        counts, length = counted[unit]
-        for term in lexicon.terms:
-            if term in counts:
-                rarity = math.log(1 + (units - frequency[term] + 0.5) / (frequency[term] + 0.5))
-                score += rarity * counts[term] * (_K1 + 1) / (counts[term] + _K1 * (1 - _B + _B * length / mean_length))
-        return score
-
-    lexical = sorted(counted, key=lambda unit: (-bm25(unit), unit))[: request.limit]
+    frequency = lexicon.frequency(frequencies)
+    best = lexicon.best(frequency)
     cosines: dict[int, float] = {}
+    similarities = None
     if request.vector is not None:
         from bethink.storage.sqlite.dense import Similarities
 
         filled = [spaces().fresh(database, row[0], row[4], row[5]) for row in namespaces if row[4]]
         similarities = Similarities(filled, request.vector, request.kinds, request.current)
         cosines = similarities.best(request.limit)
+
+    rows = {row[0]: row for row in _rows(database, {*best, *cosines})}
+    counted = {unit: lexicon.count(row[1], row[2]) for unit, row in rows.items()}
+    # Without a limit that cuts there is nothing to choose.
+    lexical = list(best) if len(best) <= request.limit else _best(best, counted, units, mean_length, frequency, request.limit)
+    if similarities is not None:
         cosines.update(similarities.of(lexical))
-    chosen = sorted({*lexical, *cosines})
-    counted.update(lexicon.counted(unit for unit in chosen if unit not in counted))
-    rows = database.execute(q.candidates, (listed(chosen),))
     return Found(
-        candidates=tuple(_candidate(row, counted[row[0]], cosines.get(row[0])) for row in rows if row[0] in counted),
+        candidates=tuple(
+            _candidate(rows[unit], counted[unit], cosines.get(unit)) for unit in sorted({*lexical, *cosines}) if unit in rows
+        ),
         units=units,
         mean_length=mean_length,
         frequency=frequency,
         pending=pending,
     )
+
+
+def _best(
+    among: Iterable[int],
+    counted: dict[int, _Counted],
+    units: int,
+    mean_length: float,
+    frequency: dict[str, int],
+    limit: int,
+) -> list[int]:
+    """The best by BM25, equal ones by number."""
+    rarity = {term: math.log(1 + (units - holding + 0.5) / (holding + 0.5)) for term, holding in frequency.items()}
+
+    def bm25(unit: int) -> float:
+        counts, length = counted[unit]
+        damping = _K1 * (1 - _B + _B * length / mean_length)
+        return sum(rarity[term] * count * (_K1 + 1) / (count + damping) for term, count in counts.items())
+
+    return sorted(among, key=lambda unit: (-bm25(unit), unit))[:limit]
 
 
 class _Lexicon:
@@ -85,54 +150,73 @@ class _Lexicon:
     def __init__(self, database: Database, request: Search, namespaces: list[Row], tail: list[Row]) -> None:
         self._database = database
         self._request = request
-        self.terms = tuple(dict.fromkeys(request.terms))
-        self._wanted = frozenset(self.terms)
-        self._scope = _scope_tag(database, request, namespaces)
-        self._tail = [(unit, kind, retired, self._count(length, terms)) for unit, kind, retired, length, terms in tail]
+        self._terms = tuple(dict.fromkeys(request.terms))
+        self._wanted = frozenset(self._terms)
+        self._merged = sum(row[2] for row in namespaces)
+        self._scope = _scope_tag(database, request, namespaces, self._merged)
+        self._tail = [(unit, kind, retired, self.count(length, terms)) for unit, kind, retired, length, terms in tail]
 
-    def frequency(self) -> dict[str, int]:
+    def frequency(self, frequencies: Frequencies) -> dict[str, int]:
         """In how many units of the scope each term occurs, whatever their kind and current or not; absent for none."""
-        found: dict[str, int] = {}
-        for term in self.terms:
-            query = f"{self._scope}terms : {_quoted(term)}"
-            merged: int = self._database.execute(q.match_count, (query,))[0][0]
-            total = merged + sum(term in counted.counts for *_, counted in self._tail)
-            if total:
-                found[term] = total
-        return found
-
-    def matching(self) -> dict[int, _Counted]:
-        """Units that hold any of the terms: the best of the lexicon, and all of the tail."""
-        if not self.terms or not self._request.kinds or self._request.limit < 1:
+        if not self._terms:
             return {}
-        query = f"{self._scope}terms : ({' OR '.join(map(_quoted, self.terms))})"
-        if set(self._request.kinds) != set(_KINDS):
-            kinds = " OR ".join(f'"k{kind}"' for kind in self._request.kinds)
+        found = frequencies.of(self._request.scope, (merged_through(self._database), self._merged), self._terms, self._holding)
+        for *_, counted in self._tail:
+            for term in counted.counts:
+                found[term] += 1
+        return {term: total for term, total in found.items() if total}
+
+    def _holding(self, term: str) -> int:
+        number: int = self._database.execute(q.match_count, (f"{self._scope}terms : {_quoted(term)}",))[0][0]
+        return number
+
+    def best(self, frequency: dict[str, int]) -> list[int]:
+        """Units that hold any of the terms: the best of the lexicon, and all of the tail."""
+        request = self._request
+        if not frequency or not request.kinds or request.limit < 1:
+            return []
+        every = set(request.kinds) == set(_KINDS)
+        # Frequencies are of all kinds: they do not say how many there are of some.
+        terms = self._rarest(frequency) if every else list(frequency)
+        query = f"{self._scope}terms : ({' OR '.join(map(_quoted, terms))})"
+        if not every:
+            kinds = " OR ".join(f'"k{kind}"' for kind in request.kinds)
             query += f" AND tags : ({kinds})"
-        if self._request.current:
+        if request.current:
             # What is left out is rare; a tag of all others would make FTS5 walk through every row.
             query = f'({query}) NOT tags : "retired"'
-        found = self.counted(unit for (unit,) in self._database.execute(q.match_best, (query, self._request.limit)))
-        for unit, kind, retired, counted in self._tail:
-            if counted.counts and kind in self._request.kinds and not (retired and self._request.current):
-                found[unit] = counted
-        return found
+        merged = [unit for (unit,) in self._database.execute(q.match_best, (query, request.limit))] if self._merged else []
+        return merged + [
+            unit
+            for unit, kind, retired, counted in self._tail
+            if counted.counts and kind in request.kinds and not (retired and request.current)
+        ]
 
-    def counted(self, units: object) -> dict[int, _Counted]:
-        rows = self._database.execute(q.terms_of_units, (listed(units),))
-        return {unit: self._count(length, terms) for unit, length, terms in rows}
+    def _rarest(self, frequency: dict[str, int]) -> list[str]:
+        """Terms from the rarest up until they occur often enough in all."""
+        enough = max(_LOOKED_AT, 10 * self._request.limit)
+        chosen: list[str] = []
+        together = 0
+        for term in sorted(frequency, key=lambda term: (frequency[term], term)):
+            if together >= enough:
+                break
+            chosen.append(term)
+            together += frequency[term]
+        return chosen
 
-    def _count(self, length: int, terms: str) -> _Counted:
-        words = terms.split(" ") if self._wanted else []
-        return _Counted({term: words.count(term) for term in self._wanted.intersection(words)}, length)
+    def count(self, length: int, terms: str) -> _Counted:
+        wanted = self._wanted
+        counts: dict[str, int] = {}
+        for word in [word for word in terms.split(" ") if word in wanted]:
+            counts[word] = counts.get(word, 0) + 1
+        return _Counted(counts, length)
 
 
-def _scope_tag(database: Database, request: Search, namespaces: list[Row]) -> str:
+def _scope_tag(database: Database, request: Search, namespaces: list[Row], merged: int) -> str:
     """The part of a query that keeps it to the scope; nothing where all that is merged lies in it."""
     path = path_of(request.scope.namespace)
     if not path:
         return ""
-    merged = sum(row[2] for row in namespaces)
     if merged >= _MANY and database.execute(q.count_merged)[0][0] == merged:
         return ""
     # A namespace that holds anything has a row, and so has the root of a subtree that does.
@@ -145,38 +229,33 @@ def _quoted(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
+def _rows(database: Database, units: set[int]) -> list[Row]:
+    """Of each unit: number, length, terms, path, kind, thread id, seq, id, time, and the body of what it stands for."""
+    if not units:
+        return []
+    chosen = listed(units)
+    return database.execute(q.candidate_messages, (chosen,)) + database.execute(q.candidate_records, (chosen,))
+
+
 def _candidate(row: Row, counted: _Counted, cosine: float | None) -> Candidate:
-    _, kind, path, thread_id, seq, body = row
-    counts = dict(sorted(counted.counts.items()))
+    _, _, _, path, kind, thread_id, seq, thing_id, created_at, body = row
     if kind == "message":
-        message = decode_body(body)
-        assert message.created_at is not None, "a stored message has its time"
-        return Candidate(
-            kind="message",
-            id=message.id,
-            namespace=namespace_of(path),
-            thread_id=thread_id,
-            seq=seq,
-            text=message.text,
-            speaker=message.speaker,
-            trust=message.trust,
-            at=message.created_at,
-            counts=counts,
-            length=counted.length,
-            cosine=cosine,
-        )
-    record: AnyRecord = decode_record(body)
+        said = decode_said(body)
+        text, speaker, trust, at = said.text, said.speaker, said.trust, moment(created_at)
+    else:
+        record = decode_record(body)
+        text, speaker, trust, at = record.text, "", record.trust, record.recorded_at
     return Candidate(
-        kind=record.kind,
-        id=record.id,
+        kind=kind,
+        id=thing_id,
         namespace=namespace_of(path),
         thread_id=thread_id,
-        seq=0,
-        text=record.text,
-        speaker="",
-        trust=record.trust,
-        at=record.recorded_at,
-        counts=counts,
+        seq=seq,
+        text=text,
+        speaker=speaker,
+        trust=trust,
+        at=at,
+        counts=counted.counts,
         length=counted.length,
         cosine=cosine,
     )

@@ -46,11 +46,12 @@ from bethink.storage.sqlite.driver import Database, Driver, choose
 from bethink.storage.sqlite.erase import erase, is_due
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.search import search
-from bethink.storage.sqlite.values import encode, path_range
+from bethink.storage.sqlite.search import Frequencies, search
+from bethink.storage.sqlite.values import encode, path_of, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
 from bethink.threads import ThreadInfo
+from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Spaces
@@ -90,6 +91,7 @@ class SqliteStore:
         # Absolute, so that a later change of directory changes nothing.
         self._options = Options(str(Path(path).absolute()), choose(driver), durability, busy_timeout)
         self._spaces: Spaces | None = None
+        self._frequencies = Frequencies()
         self._closed = False
         file = self._options.path
         database = open_connection(self._options, lambda database: version_of(database, file))
@@ -118,6 +120,7 @@ class SqliteStore:
         """In the child: leave the parent's connections alone, and open others when they are needed."""
         _inherited.extend((*self._readers.abandoned(), *self._writer.abandoned()))
         self._spaces = None
+        self._frequencies = Frequencies()
         if not self._closed:
             self._connect()
 
@@ -149,11 +152,23 @@ class SqliteStore:
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`."""
         with self._readers.reading() as database:
-            return search(database, request, self._vectors)
+            return search(database, request, self._vectors, self._frequencies)
+
+    def revision(self, namespace: Namespace, /) -> int:
+        """See `storage.base.Store.revision`."""
+        with self._readers.reading() as database:
+            number: int = database.execute(q.revision, (path_of(namespace),))[0][0]
+            return number
+
+    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+        """See `storage.base.Store.speakers`. Costs a step in an index for each name in each namespace of the scope."""
+        with self._readers.reading() as database:
+            return tuple(name for (name,) in database.execute(q.speakers, path_range(scope)))
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
         """See `storage.base.Forget`. Rewrites the file, see `erase`."""
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
+        self._frequencies.clear()
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
 

@@ -13,7 +13,7 @@ from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Fold, Read, Transcript
-from bethink.storage.derive import nodes_within
+from bethink.storage.derive import nodes_within, speaker_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, merge_if_due
@@ -161,7 +161,7 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
     for message in placed.messages:
         assert message.created_at is not None, "the caller gives every message its time"
         seq, raw, terms = message.seq, message.raw, batch.terms[message.id]
-        unit = add_unit(database, namespace, "message", first + seq, terms)
+        unit = add_unit(database, namespace, "message", first + seq, terms, speaker=speaker_of(message))
         if unit is not None:
             units.append(unit)
         created = batch.at if message.created_at is batch.request.at else micros(message.created_at)
@@ -250,11 +250,11 @@ def read(database: Database, request: Read) -> Transcript:
         limit = -1 if request.limit is None else request.limit
         rows = database.execute(q.messages_between, (first + after, first + before, limit))
     whole = len(rows) == info.count
+    if request.pinned and not whole:
+        rows += database.execute(q.pinned_messages, (thread,))
     if request.whole_groups and rows and not whole:
         groups = listed(sorted({row[1] for row in rows}))
         rows += database.execute(q.group_members, (first, thread, groups))
-    if request.pinned and not whole:
-        rows += database.execute(q.pinned_messages, (thread,))
     by_seq = {row[0]: row for row in rows}
     messages = tuple(
         decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))

@@ -63,11 +63,20 @@ def intern(database: Database, namespace: Namespace) -> int:
     return number
 
 
-def add_unit(database: Database, namespace: int, kind: str, owner: int, terms: str, *, retired: bool = False) -> int | None:
+def add_unit(
+    database: Database,
+    namespace: int,
+    kind: str,
+    owner: int,
+    terms: str,
+    *,
+    retired: bool = False,
+    speaker: str | None = None,
+) -> int | None:
     """Make something findable; a thing without terms is not. The caller goes on to `merge_if_due`."""
     if not terms:
         return None
-    return database.insert(q.add_unit, (namespace, kind, owner, retired, length_of(terms), terms))
+    return database.insert(q.add_unit, (namespace, kind, owner, retired, length_of(terms), terms, speaker))
 
 
 def length_of(terms: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bethink.errors import CorruptStore
-from bethink.messages import Message, Raw, canonical_json
+from bethink.messages import Message, Part, Raw, Role, canonical_json
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base import Scope
 from bethink.threads import ForkPoint, ThreadInfo
@@ -24,6 +24,7 @@ __all__ = [
     "decode_node",
     "decode_receipt",
     "decode_record",
+    "decode_said",
     "encode",
     "listed",
     "micros",
@@ -48,6 +49,18 @@ _receipts = msgspec.json.Decoder(Receipt)
 _objects = msgspec.json.Decoder(dict[str, Any])
 
 replace = msgspec.structs.replace
+
+
+class _Words(msgspec.Struct, frozen=True):
+    """As much of a stored message as search needs."""
+
+    role: Role
+    content: str | tuple[Part, ...] | None = None
+    name: str | None = None
+    external: bool = False
+
+
+_words = msgspec.json.Decoder(_Words)
 
 
 def micros(at: datetime) -> int:
@@ -104,6 +117,12 @@ def decode_message(body: bytes, seq: int, group: int, raw: bytes | None, raw_for
 def decode_body(body: bytes) -> Message:
     """A message without its raw form and its place."""
     return _decoded(_messages, body)
+
+
+def decode_said(body: bytes) -> Message:
+    """A message's words, name, role and `external`; the rest of it is passed over."""
+    said = _decoded(_words, body)
+    return Message(role=said.role, content=said.content, name=said.name, external=said.external)
 
 
 def decode_record(body: bytes) -> AnyRecord:
