@@ -216,31 +216,42 @@ def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tu
 
     `free` is what the block may cost besides its pinned lines.
     """
-    candidates = [shown(item, counter) for item in items]
-    block = [each for each in candidates if each.item.section == "pinned"]
+    lines: dict[int, Shown] = {}
+
+    def line(position: int) -> Shown:
+        # Written when its turn comes: most candidates lie beyond what their section may fill.
+        if position not in lines:
+            lines[position] = shown(items[position], counter)
+        return lines[position]
+
+    sections: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
+    for position, item in enumerate(items):
+        sections[item.section].append(position)
+    block = sections["pinned"].copy()
     pinned = len(block)
-    base = _block_tokens(block, counter)
+    base = _block_tokens([line(position) for position in block], counter)
     # The same words are shown once: a decision is in the profile and in the summary of the session that made it.
-    said = {each.item.text for each in block}
+    said = {items[position].text for position in block}
     spent = 0 if block else _EMPTY_BLOCK_TOKENS
     for rounds in (_SHARES, tuple((name, 1.0) for name, _ in _SHARES)):
         for name, share in rounds:
             allowance = int(share * free)
-            mine = sum(each.tokens for each in block if each.item.section == name)
-            for each in candidates:
-                if each.item.section != name or each.item.text in said:
+            mine = sum(line(position).tokens for position in block if items[position].section == name)
+            for position in sections[name]:
+                if items[position].text in said:
                     continue
-                cost = each.tokens if mine else each.tokens + _heading_tokens(name, counter)
+                tokens = line(position).tokens
+                cost = tokens if mine else tokens + _heading_tokens(name, counter)
                 if mine + cost > allowance or spent + cost > free:
                     break
-                block.append(each)
-                said.add(each.item.text)
+                block.append(position)
+                said.add(items[position].text)
                 spent, mine = spent + cost, mine + cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
-    while len(block) > pinned and _block_tokens(block, counter) - base > free:
+    while len(block) > pinned and _block_tokens([line(position) for position in block], counter) - base > free:
         block.pop()
-    order = {id(each): position for position, each in enumerate(candidates)}
-    return tuple(sorted(block, key=lambda each: (BLOCK.index(each.item.section), order[id(each)])))
+    ordered = sorted(block, key=lambda position: (BLOCK.index(items[position].section), position))
+    return tuple(line(position) for position in ordered)
 
 
 def _heading_tokens(name: SectionName, counter: TokenCounter) -> int:

@@ -166,12 +166,13 @@ def _said_at(message: Message) -> datetime:
 
 def _plain(text: str) -> str:
     """Text that cannot leave its line or its block: white space folded, markup escaped, direction controls removed."""
-    return html.escape(" ".join(_INVISIBLE.sub("", text).split()), quote=False)
+    visible = text if text.isascii() else _INVISIBLE.sub("", text)
+    return html.escape(" ".join(visible.split()), quote=False)
 
 
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
-    label = [_plain(item.speaker) or item.trust, f"{item.at:%Y-%m-%d}"]
+    label = [_plain(item.speaker) or item.trust, item.at.date().isoformat()]
     if item.trust in ("tool", "external") and item.of != "node":
         label.append("unverified")
     if item.changed:

@@ -22,6 +22,9 @@ Searchable: TypeAlias = Literal["message"] | RecordKind
 
 _KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary")
 
+_CANDIDATES = 100
+"""How many of each leg are ranked. What is not among the first hundred by its words nor by its meaning is no answer."""
+
 
 def recall(
     query: str,
@@ -41,5 +44,6 @@ def recall(
     vector = None
     if embedder is not None and query.strip():
         vector = embedder.embed([without_names(query, names)])[0].tobytes()
-    found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS))
+    limit = max(_CANDIDATES, 2 * k)
+    found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
     return rank(found, query, terms, k=k, now=now, ranker=ranker)

@@ -43,9 +43,29 @@ def index_terms(text: str) -> str:
 
     About 5 µs for a turn of 35 words whose words have been seen before.
     """
-    # By pieces between spaces, which no term reaches across: most of them have been seen before.
-    found = [_known(piece) if len(piece) <= MAX_TERM_LENGTH else _terms_in(piece) for piece in _fold(text).split()]
-    return " ".join(filter(None, found))
+    # By pieces between spaces, which no term reaches across: most of them have been seen before. A plain dict and not
+    # `lru_cache`, since a look-up in it is a tenth of a call, and a message is a hundred of them.
+    pieces = _fold(text).split()
+    known = _known
+    try:
+        return " ".join([terms for piece in pieces if (terms := known[piece])])
+    except KeyError:
+        return " ".join([terms for piece in pieces if (terms := _terms_of(piece))])
+
+
+_known: dict[str, str] = {}
+_MOST_KNOWN = 65_536
+
+
+def _terms_of(piece: str) -> str:
+    terms = _known.get(piece)
+    if terms is None:
+        terms = _terms_in(piece)
+        if len(piece) <= MAX_TERM_LENGTH:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            _known[piece] = terms
+    return terms
 
 
 def _terms_in(piece: str) -> str:
@@ -55,9 +75,6 @@ def _terms_in(piece: str) -> str:
     return " ".join(
         " ".join(_characters(chunk, every=True)) if unspaced else _joined(chunk) for chunk, unspaced in _chunks(piece)
     )
-
-
-_known = lru_cache(maxsize=65_536)(_terms_in)
 
 
 def query_terms(text: str, *, names: frozenset[str] = frozenset()) -> tuple[str, ...]:

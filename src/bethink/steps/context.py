@@ -93,12 +93,18 @@ def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[It
     by_id = {insight.id: insight for insight in insights}
     changed: dict[str, Insight] = {}
     for insight in insights:
-        successor = by_id.get(insight.superseded_by or "")
+        if insight.superseded_by is None:
+            continue
+        successor = by_id.get(insight.superseded_by)
         while successor is not None and successor.superseded_by is not None:
             successor = by_id.get(successor.superseded_by)
         if successor is not None and successor.current:
             fresh = {source.message_id for source in successor.sources}
-            changed.update({source.message_id: successor for source in insight.sources if source.message_id not in fresh})
+            for source in insight.sources:
+                if source.message_id not in fresh:
+                    changed[source.message_id] = successor
+    if not changed:
+        return list(items)
     found: list[Item] = []
     for item in items:
         by = next((changed[source] for source in item.sources if source in changed), None)

@@ -36,7 +36,7 @@ def _extract(engine: Engine, thread: ThreadInfo) -> None:
 
     # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
     from bethink.insights.extract import extract
-    from bethink.insights.reconcile import reconcile
+    from bethink.insights.reconcile import Changes, reconcile
 
     read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=thread.extracted_through)
     try:
@@ -45,7 +45,8 @@ def _extract(engine: Engine, thread: ThreadInfo) -> None:
         return
     now = engine.clock.now()
     found = extract(transcript.messages, thread_id=thread.thread_id, now=now)
-    changes = reconcile(engine.insights(thread.namespace), found, now=now)
+    # Most turns say nothing to remember: then nothing that is known needs to be looked at.
+    changes = reconcile(engine.insights(thread.namespace), found, now=now) if found else Changes()
     cursor = Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip)
     put = Put(namespace=thread.namespace, records=entries(changes.records), retire=changes.retire, cursor=cursor)
     try:

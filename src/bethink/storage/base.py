@@ -277,7 +277,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     Contract:
         - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
           pass over units that hold only the commonest of `terms`, where the rarer ones occur in many units: where their
-          frequencies come to 2,000 and to ten times `limit`, and `kinds` names all.
+          frequencies come to 1,000 and to five times `limit`, and `kinds` names all.
         - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
           `vector` is None.
         - filters (`scope`, `kinds`, `current`) hold inside each leg, before any limit.

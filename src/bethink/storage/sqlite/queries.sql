@@ -214,6 +214,10 @@ SELECT value FROM meta WHERE key = ?;
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
+-- name: fill_log
+-- Something large, to be rolled back: see log.py.
+INSERT INTO meta (key, value) VALUES ('room', zeroblob(?));
+
 -- name: owe_erasure
 -- Note that deleted bytes are to be cleaned from the file.
 UPDATE meta SET value = value + 1 WHERE key = 'erasures_due';
@@ -274,8 +278,8 @@ SELECT id, unit, kind, retired, data FROM vectors WHERE namespace = ? AND id > ?
 SELECT id, unit, kind, retired FROM vectors WHERE namespace = ? ORDER BY id;
 
 -- name: match_best
--- The best rows of the lexicon for a query in FTS5's language.
-SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY rank LIMIT ?;
+-- The best rows of the lexicon for a query in FTS5's language. (`ORDER BY rank` says the same and takes a fifth longer.)
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
 
 -- name: match_count
 SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
@@ -329,9 +333,16 @@ WHERE r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
   AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
 ORDER BY r.id {order} LIMIT ?8;
 
+-- name: scan_records_of_kind
+-- As `scan_records`, of one kind (?7) in one namespace (?3): no other record is looked at.
+SELECT r.id, ?3, r.body FROM records r
+WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND r.kind = ?7 AND r.id > ?1 AND r.id < ?2 AND ?4 IS NOT NULL
+  AND (?5 IS NULL OR r.thread_id = ?5) AND (NOT ?6 OR r.retired = 0)
+ORDER BY r.id {order} LIMIT ?8;
+
 -- name: scan_pinned_records
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
-SELECT r.id, n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
+SELECT r.id, n.path, r.body FROM namespaces n CROSS JOIN records r ON r.namespace = n.id
 WHERE r.pinned = 1 AND r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
   AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
 ORDER BY r.id {order} LIMIT ?8;

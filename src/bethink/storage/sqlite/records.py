@@ -239,8 +239,11 @@ def _messages(request: Scan) -> _Plan:
 
 def _records(request: Scan) -> _Plan:
     kinds = None if request.kinds is None else listed(request.kinds)
+    statement = q.scan_pinned_records if request.pinned else q.scan_records
+    if request.kinds is not None and len(request.kinds) == 1 and not request.pinned and not request.scope.subtree:
+        statement, kinds = q.scan_records_of_kind, request.kinds[0]
     return (
-        q.scan_pinned_records if request.pinned else q.scan_records,
+        statement,
         (request.thread_id, request.current, kinds),
         lambda row: StoredRecord(namespace_of(row[1]), decode_record(row[2])),
     )

@@ -89,7 +89,7 @@ CREATE TABLE records (
     UNIQUE (record_id, namespace)
 ) STRICT;
 
-CREATE INDEX records_by_namespace ON records (namespace, retired, kind);
+CREATE INDEX records_by_kind ON records (namespace, kind);
 
 CREATE INDEX records_superseded ON records (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
@@ -171,5 +171,3 @@ CREATE TABLE meta (
 
 INSERT INTO meta (key, value) VALUES ('last_unit', 0), ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0),
   ('revision', 0);
-
-INSERT INTO lexicon (lexicon, rank) VALUES ('rank', 'bm25(0.0, 1.0)');

@@ -35,8 +35,8 @@ _K1, _B = 1.2, 0.75
 _KINDS = ("message", "note", "insight", "summary")
 _MANY = 1_000
 """Units of a scope from which on its tag costs more than to look whether it is needed."""
-_LOOKED_AT = 2_000
-"""How often the terms that FTS5 looks for occur in all, as far as there are so many; ten times the limit if that is more."""
+_LOOKED_AT = 1_000
+"""How often the terms that FTS5 looks for occur in all, as far as there are so many; five times the limit if that is more."""
 _SCOPES, _TERMS = 16, 4_096
 """Of how many scopes, and of how many terms in each, frequencies are kept."""
 
@@ -194,7 +194,7 @@ class _Lexicon:
 
     def _rarest(self, frequency: dict[str, int]) -> list[str]:
         """Terms from the rarest up until they occur often enough in all."""
-        enough = max(_LOOKED_AT, 10 * self._request.limit)
+        enough = max(_LOOKED_AT, 5 * self._request.limit)
         chosen: list[str] = []
         together = 0
         for term in sorted(frequency, key=lambda term: (frequency[term], term)):

@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 from bethink.errors import StoreClosed, StoreError
 from bethink.storage.sqlite.connection import CLOSED, Options, open_connection
 from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.log import make_room
 
 __all__ = ["Writer"]
 
@@ -33,6 +34,7 @@ Operation = Callable[[Database], Any]
 
 _MAX_GROUP = 128
 _LONGEST_WAIT = 0.002
+_ROOM_AFTER, _ROOM_EVERY = 8, 1_024
 
 
 class _Job:
@@ -78,6 +80,7 @@ class Writer:
         """How many were writing at once when the last group was done."""
         self._last_commit = 0.0
         """How long it took, in seconds."""
+        self._commits = 0
         self.max_group = max_group
 
     def run(self, operation: Callable[[Database], T]) -> T:
@@ -182,6 +185,12 @@ class Writer:
                 return
             for job in jobs:
                 self._commit([job])
+            return
+        self._commits += 1
+        # Who writes once or twice does not gain from it what it costs. (Every so often, since a forget cuts the log off.)
+        if self._commits % _ROOM_EVERY == _ROOM_AFTER:
+            with suppress(StoreError):
+                make_room(database, self._options.path)
 
     def _run(self, database: Database, jobs: list[_Job]) -> None:
         """All jobs in the transaction that is open, and commit. Raises StoreError, with all rolled back, if that fails."""
