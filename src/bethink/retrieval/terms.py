@@ -214,15 +214,12 @@ _stemming = threading.Lock()
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Callable[[str], str]:
-    # The class itself, not `snowballstemmer.stemmer()`: that picks PyStemmer where it happens to be installed, whose version
-    # may stem differently, and an index must not depend on what else is installed.
-    from snowballstemmer.english_stemmer import EnglishStemmer
+    from Stemmer import Stemmer
 
-    stem: Callable[[str], str] = EnglishStemmer().stemWord
+    stem: Callable[[str], str] = Stemmer("english", 0).stemWord
     return stem
 
 
-@lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
     # A Snowball stemmer keeps the word it works on in itself.
     with _stemming:

@@ -424,6 +424,8 @@ class WholeStoreContract(ContractBase):
             lambda: store.search(Search(scope=scope)),
             lambda: store.forget(Forget(scope=scope, at=AT)),
             lambda: store.scan(Scan(what="threads", scope=scope)),
+            lambda: store.revision(NS),
+            lambda: store.speakers(scope),
             lambda: store.stats(scope),
             lambda: store.bind_embedder(EMBEDDER.fingerprint),
             lambda: store.verify(("text",)),

@@ -84,6 +84,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.reference = ReferenceStore()
         self.store = self.make_store()
         self.count = 0
+        self.revisions: dict[Namespace, tuple[int, list[Any]]] = {}
         self.both(lambda store: store.bind_embedder(_EMBEDDER.fingerprint))
 
     def teardown(self) -> None:
@@ -393,6 +394,15 @@ class StoreMachine(RuleBasedStateMachine):
         self.both(lambda store: [_counts(store, Scope(namespace, subtree=True)) for namespace in _NAMESPACES])
 
     @invariant()
+    def an_equal_revision_means_equal_records(self) -> None:
+        for namespace in _NAMESPACES:
+            now = (self.store.revision(namespace), _scan(self.store, "records", Scope(namespace)))
+            before = self.revisions.setdefault(namespace, now)
+            assert now[0] >= before[0]
+            assert now[0] > before[0] or now[1] == before[1]
+            self.revisions[namespace] = now
+
+    @invariant()
     def the_store_is_sound(self) -> None:
         assert self.reference.check() == []
         assert self.store.check() == []
@@ -432,6 +442,7 @@ def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
     listed: tuple[What, ...] = ("threads", "messages", "records", "receipts")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
+    contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
     return contents

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import pytest
 
-_PARTS = ("", "_threads", "_records", "_search", "_forget", "_forget_forks")
+_PARTS = ("", "_threads", "_records", "_search", "_lookups", "_forget", "_forget_forks")
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
+from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
@@ -38,6 +39,9 @@ class StoreContract(
     ScanContract,
     SearchContract,
     NamespaceContract,
+    RevisionContract,
+    SpeakersContract,
+    LookupContract,
     ForgetMessageContract,
     ForgetRecordContract,
     ForgetForkContract,
