@@ -41,6 +41,7 @@ docs: $(VENV)/.dev ## run the code of the README and docs/, follow their links
 bench: $(BENCH)/.bench ## speed against the stores of other frameworks
 	@$(BENCH)/bin/bethink bench append $(ARGS)
 	@$(BENCH)/bin/bethink bench context $(ARGS)
+	@$(BENCH)/bin/bethink bench open $(ARGS)
 
 sizes: ## megabytes of a fresh installation, with and without the embedder
 	@$(PYTHON) scripts/venv_size.py

@@ -106,9 +106,7 @@ class Engine:
         limit: int = 500,
     ) -> Iterator[StoredRecord]:
         """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer."""
-        scan = Scan(
-            what="records", scope=scope, kinds=kinds, current=current, pinned=pinned, newest=newest, limit=limit
-        )
+        scan = Scan(what="records", scope=scope, kinds=kinds, current=current, pinned=pinned, newest=newest, limit=limit)
         return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
 
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:

@@ -306,7 +306,7 @@ class Memory:
         Args:
             message: a message id; the messages of its tool call and result go with it, in every fork.
             record: a record id or its short mark. The messages it came from stay, and are not drawn from again.
-            thread: a thread id of this namespace.
+            thread: a thread id of this namespace. Messages that a fork, or the thread it was forked from, holds too stay there.
             namespace: a whole namespace, this one or one below it, with all below.
 
         Raises:
@@ -341,7 +341,7 @@ class Memory:
     def verify(self, *texts: str) -> Verification:
         """Look for words in every byte of the database's files: after a forget, the proof that they are gone.
 
-        Pieces of the texts that other things still say are not counted as hits.
+        A piece of a text that something else still says is no hit; a whole text that something still says is one.
         """
         for index, text in enumerate(texts):
             check_text(text, f"texts[{index}]")

@@ -362,6 +362,25 @@ def test_V041_another_store_sees_new_and_forgotten_vectors_at_its_next_search(st
         assert {candidate.text for candidate in dense(other, embedder, "bees").candidates} == {"honey", "wax"}
 
 
+def test_records_of_another_namespace_leave_the_revision(store: SqliteStore) -> None:
+    note = RecordEntry(Note(id="r1", text="bees", trust="user", recorded_at=AT), "bee")
+    store.put(Put(namespace=NS, records=(note,)))
+    before = store.revision(NS)
+    store.put(Put(namespace=("acme", "bob"), records=(note,)))
+    store.forget(Forget(scope=Scope(("acme", "bob")), at=AT))
+    assert store.revision(NS) == before
+
+
+def test_only_the_rarest_terms_are_looked_for(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_LOOKED_AT", 10)
+    monkeypatch.setattr(units, "MERGE_EVERY", 1)
+    add(store, "t", *["bees bees"] * 20, *["honey"] * 12, "bees and honey and a badger", "badger")
+    found = store.search(Search(scope=Scope(NS), terms=("bee", "honey", "badger"), limit=2))
+    assert {candidate.id for candidate in found.candidates} == {"m-t-32", "m-t-33"}
+    assert {candidate.id: candidate.counts for candidate in found.candidates}["m-t-32"] == {"bee": 1, "honey": 1, "badger": 1}
+    assert found.frequency == {"bee": 21, "honey": 13, "badger": 2}
+
+
 def test_a_unit_number_is_never_given_twice(store: SqliteStore) -> None:
     embedder = HashEmbedder()
     store.bind_embedder(embedder.fingerprint)

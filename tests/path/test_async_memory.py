@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from pathlib import Path
 
 import anyio
-import pytest
 
 from bethink import AsyncMemory, Memory, Message
 from bethink.testing.doubles import FrozenClock, HashEmbedder
@@ -49,7 +49,8 @@ def test_V020_a_cancelled_append_leaves_all_of_it_or_nothing(tmp_path: Path) -> 
                 task = asyncio.create_task(thread.append(batch))
                 await asyncio.sleep(0.0002 * (attempt % 5))
                 task.cancel()
-                with pytest.raises(asyncio.CancelledError):
+                # An append may also be done before it is cancelled.
+                with contextlib.suppress(asyncio.CancelledError):
                     await task
                 texts = [message.text for message in await thread.messages()]
                 assert texts in ([], ["0", "1", "2", "3", "4"])

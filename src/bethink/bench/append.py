@@ -5,12 +5,13 @@ Part one, in turns within one run, each on a file of its own, one message of som
     bethink             Thread.append: the message, its place in the thread, its index terms
     bethink async       AsyncThread.append: the same from an event loop, one hop to a worker thread
     openai-agents       SQLiteSession.add_items, awaited (it hops to a worker thread itself)
-    langgraph           SqliteSaver.put of a checkpoint whose state is the conversation so far, at most 20 plain dicts
+    langgraph           SqliteSaver.put of a checkpoint whose state is the conversation so far, at most 200 plain dicts
     langgraph, 1        the same with a state of this one message: not a conversation, but the least a put can cost
     disk                write and fsync of as many bytes to a plain file: what no store can undercut
 
-LangGraph writes the whole state at each put, so a longer conversation costs it more. In a graph it also commits the writes of
-each step (`put_writes`); that is left out here.
+LangGraph writes the whole state at each put, so a longer conversation costs it more: the goal is for one that grows to 200
+messages, as those of bethink and openai-agents grow here without end. In a graph it also commits the writes of each step
+(`put_writes`); that is left out here.
 
 Part two: many threads append, each to a thread of its own, with group commit and with one commit for each append.
 
@@ -54,7 +55,7 @@ FULL = 2
 """What `PRAGMA synchronous` answers for FULL."""
 
 _TEXTS = 256
-_CONVERSATION = 20
+_CONVERSATION = 200
 
 Call = Callable[[int], "Awaitable[object] | None"]
 

@@ -23,7 +23,8 @@ Searchable: TypeAlias = Literal["message"] | RecordKind
 _KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary")
 
 _CANDIDATES = 100
-"""How many of each leg are ranked. What is not among the first hundred by its words nor by its meaning is no answer."""
+"""How many of each leg are ranked, or `k` if that is more. What is not among the first hundred by words or by meaning is no
+answer."""
 
 
 def recall(
@@ -44,6 +45,6 @@ def recall(
     vector = None
     if embedder is not None and query.strip():
         vector = embedder.embed([without_names(query, names)])[0].tobytes()
-    limit = max(_CANDIDATES, 2 * k)
+    limit = max(_CANDIDATES, k)
     found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
     return rank(found, query, terms, k=k, now=now, ranker=ranker)

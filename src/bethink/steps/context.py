@@ -33,6 +33,8 @@ from bethink.values import Namespace
 
 __all__ = ["build_context"]
 
+_SPARE_HITS = 64
+
 
 def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None) -> Context:
     """The context of a thread, its receipt stored."""
@@ -90,14 +92,10 @@ def _items(
 
 def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[Item]:
     """Items, those that quote a message which said something superseded since with what took its place."""
-    by_id = {insight.id: insight for insight in insights}
+    standing = _standing(insights)
     changed: dict[str, Insight] = {}
     for insight in insights:
-        if insight.superseded_by is None:
-            continue
-        successor = by_id.get(insight.superseded_by)
-        while successor is not None and successor.superseded_by is not None:
-            successor = by_id.get(successor.superseded_by)
+        successor = standing.get(insight.id)
         if successor is not None and successor.current:
             fresh = {source.message_id for source in successor.sources}
             for source in insight.sources:
@@ -109,6 +107,23 @@ def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[It
     for item in items:
         by = next((changed[source] for source in item.sources if source in changed), None)
         found.append(item if by is None else msgspec.structs.replace(item, changed=by.text, changed_by=by.id))
+    return found
+
+
+def _standing(insights: Sequence[Insight]) -> dict[str, Insight | None]:
+    """For each superseded insight, by id: the last of those that took its place, or None where that one is not given."""
+    by_id = {insight.id: insight for insight in insights}
+    found: dict[str, Insight | None] = {}
+    for insight in insights:
+        # A slot may have changed a hundred times: each link of the chain is followed once.
+        chain: list[str] = []
+        last: Insight | None = insight
+        while last is not None and last.superseded_by is not None and last.id not in found:
+            chain.append(last.id)
+            last = by_id.get(last.superseded_by)
+        if last is not None and last.id in found:
+            last = found[last.id]
+        found.update(dict.fromkeys(chain, last))
     return found
 
 
@@ -131,7 +146,9 @@ def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Messag
 def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str]) -> list[Item]:
 
     visible = {message.id for message in shown}
-    hits = recall_from(engine, Scope(namespace), query, k=engine.settings.recall_limit + len(visible))
+    # More than will be shown, since what is in view anyway is often the best match. (All of it would be ranking for nothing.)
+    spare = min(len(visible), _SPARE_HITS)
+    hits = recall_from(engine, Scope(namespace), query, k=engine.settings.recall_limit + spare)
     hits_left = [hit for hit in hits if hit.id not in visible and hit.id not in used][: engine.settings.recall_limit]
     fetched = engine.store.get(
         Get(

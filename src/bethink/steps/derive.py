@@ -6,13 +6,20 @@ same time store one result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from bethink.engine import Engine, entries
 from bethink.errors import Conflict, NotFound
-from bethink.storage.base import Cursor, Put, Read, Scan, Scope
+from bethink.records import Insight
+from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
+
+if TYPE_CHECKING:
+    from bethink.insights.reconcile import Changes
 
 __all__ = ["derive"]
 
@@ -33,10 +40,10 @@ def derive(engine: Engine, namespace: Namespace) -> None:
 
 
 def _extract(engine: Engine, thread: ThreadInfo) -> None:
-
     # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
     from bethink.insights.extract import extract
     from bethink.insights.reconcile import Changes, reconcile
+    from bethink.insights.reflect import archive
 
     read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=thread.extracted_through)
     try:
@@ -45,12 +52,26 @@ def _extract(engine: Engine, thread: ThreadInfo) -> None:
         return
     now = engine.clock.now()
     found = extract(transcript.messages, thread_id=thread.thread_id, now=now)
+    changes = Changes()
+    retire: tuple[Retire, ...] = ()
     # Most turns say nothing to remember: then nothing that is known needs to be looked at.
-    changes = reconcile(engine.insights(thread.namespace), found, now=now) if found else Changes()
+    if found:
+        known = engine.insights(thread.namespace)
+        changes = reconcile(known, found, now=now)
+        retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
     cursor = Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip)
-    put = Put(namespace=thread.namespace, records=entries(changes.records), retire=changes.retire, cursor=cursor)
+    put = Put(namespace=thread.namespace, records=entries(changes.records), retire=retire, cursor=cursor)
     try:
         engine.store.put(put)
     except (Conflict, NotFound):
         # Another process drew them first, or the thread was forgotten meanwhile: either way there is nothing left to do.
         return
+
+
+def _current(known: Sequence[Insight], changes: Changes) -> list[Insight]:
+    """What is current once the changes have been made."""
+    current = {insight.id: insight for insight in known if insight.current}
+    current.update((insight.id, insight) for insight in changes.records)
+    for retire in changes.retire:
+        current.pop(retire.record_id, None)
+    return list(current.values())

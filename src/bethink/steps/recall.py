@@ -53,6 +53,8 @@ def embed_pending(
         done += len(waiting)
         if progress is not None:
             progress(len(waiting))
+        if len(waiting) < size:
+            break
     return done
 
 

@@ -28,6 +28,7 @@ from bethink.testing._contract import (
     record,
     say,
     scan,
+    search,
     source,
     summary,
 )
@@ -167,6 +168,24 @@ class LookupContract(ContractBase):
         assert notes == ["n0", "n1", "n2", "n3"]
         newest = [each.record.id for each in scan(store, "records", kinds=("note",), current=True, newest=True, limit=2)]
         assert newest == ["n3", "n2", "n0"]
+
+    def test_frequencies_follow_what_is_added_and_what_goes(self, store: Store) -> None:
+        other = self.reopen(store)
+        try:
+            append(store, say("m1", "bees"), say("m2", "bees and honey"))
+            assert [search(each, "bees honey").frequency for each in (store, other)] == [{"bee": 2, "honey": 1}] * 2
+            append(other, say("m3", "honey"))
+            assert [search(each, "bees honey").frequency for each in (store, other)] == [{"bee": 2, "honey": 2}] * 2
+            forget(other, message_id="m2")
+            assert [search(each, "bees honey").frequency for each in (store, other)] == [{"bee": 1, "honey": 1}] * 2
+            append(store, say("m4", "bees"), say("m5", "bees"))
+            assert [search(each, "bees honey").frequency for each in (store, other)] == [{"bee": 3, "honey": 1}] * 2
+            forget(store)
+            append(store, say("m6", "honey"))
+            assert [search(each, "bees honey").frequency for each in (store, other)] == [{"honey": 1}] * 2
+        finally:
+            if other is not store:
+                other.close()
 
     def test_units_that_hold_a_rare_term_are_found_among_thousands_that_hold_a_common_one(self, store: Store) -> None:
         crowd = [say(f"c{number}", "bees") for number in range(1_500)]

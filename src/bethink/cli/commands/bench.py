@@ -1,4 +1,4 @@
-"""`bench append`, `bench context`, `bench locomo`: the benchmarks, each a module of `bethink.bench` with `main(argv) -> int`.
+"""`bench append`, `bench context`, `bench open`, `bench locomo`: the benchmarks, each a module of `bethink.bench` with `main(argv) -> int`.
 
 What follows the name goes to the benchmark as it is.
 """
@@ -36,6 +36,12 @@ def append(options: _Rest = None) -> None:
 def context(options: _Rest = None) -> None:
     """Time to build the context of a long, compacted thread."""
     _run("context", options)
+
+
+@app.command("open", context_settings=_PASS_ON, epilog=examples("bethink bench open", "bethink bench open -- --help"))
+def opening(options: _Rest = None) -> None:
+    """Time to the first answer of a new process."""
+    _run("open", options)
 
 
 @app.command(

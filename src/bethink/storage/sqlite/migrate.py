@@ -62,11 +62,13 @@ def prepare(database: Database, path: str, *, target: int = SCHEMA_VERSION, scri
 
 def version_of(database: Database, path: str, target: int = SCHEMA_VERSION) -> int:
     """Schema version of the file; 0 for an empty one. SchemaError if it is newer than `target`, or another program's."""
-    application = database.execute("PRAGMA application_id")[0][0]
+    # In this order: another process may make the schema meanwhile, and whoever sees a part of it then sees whose it is.
+    tables = database.execute("SELECT count(*) FROM sqlite_schema")[0][0]
     version: int = database.execute("PRAGMA user_version")[0][0]
+    application = database.execute("PRAGMA application_id")[0][0]
     name = Path(path).name
     if application != APPLICATION_ID:
-        if application or version or database.execute("SELECT count(*) FROM sqlite_schema")[0][0]:
+        if application or version or tables:
             raise SchemaError(f"{name} is a database of another program — give bethink a file of its own")
         return 0
     if version > target:

@@ -353,10 +353,11 @@ WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
 ORDER BY c.id {order} LIMIT ?6;
 
 -- name: scan_pending
--- Units without a vector, with the body of what they stand for: those that are merged, then the newest.
+-- Units without a vector, with the body of what they stand for: those that are merged, then the newest. (CROSS JOIN: from the few
+-- that wait to their units, not the other way round.)
 SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
   (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
-FROM pending p JOIN units u ON u.id = p.unit JOIN namespaces n ON n.id = p.namespace
+FROM pending p CROSS JOIN units u ON u.id = p.unit CROSS JOIN namespaces n ON n.id = p.namespace
 WHERE p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
 UNION ALL
 SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),

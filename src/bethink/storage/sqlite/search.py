@@ -25,6 +25,7 @@ from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import merged_through
 from bethink.storage.sqlite.values import decode_record, decode_said, listed, moment, namespace_of, path_of, path_range
+from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Spaces
@@ -35,7 +36,7 @@ _K1, _B = 1.2, 0.75
 _KINDS = ("message", "note", "insight", "summary")
 _MANY = 1_000
 """Units of a scope from which on its tag costs more than to look whether it is needed."""
-_LOOKED_AT = 1_000
+_LOOKED_AT = 600
 """How often the terms that FTS5 looks for occur in all, as far as there are so many; five times the limit if that is more."""
 _SCOPES, _TERMS = 16, 4_096
 """Of how many scopes, and of how many terms in each, frequencies are kept."""
@@ -109,15 +110,16 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
         cosines = similarities.best(request.limit)
 
     rows = {row[0]: row for row in _rows(database, {*best, *cosines})}
-    counted = {unit: lexicon.count(row[1], row[2]) for unit, row in rows.items()}
+    known = lexicon.tail
+    counted = {unit: known.get(unit) or lexicon.count(row[1], row[2]) for unit, row in rows.items()}
     # Without a limit that cuts there is nothing to choose.
     lexical = list(best) if len(best) <= request.limit else _best(best, counted, units, mean_length, frequency, request.limit)
     if similarities is not None:
         cosines.update(similarities.of(lexical))
+    chosen = [unit for unit in sorted({*lexical, *cosines}) if unit in rows]
+    named = {row[1]: namespace_of(row[1]) for row in namespaces}
     return Found(
-        candidates=tuple(
-            _candidate(rows[unit], counted[unit], cosines.get(unit)) for unit in sorted({*lexical, *cosines}) if unit in rows
-        ),
+        candidates=tuple(_candidate(rows[unit], named, counted[unit], cosines.get(unit)) for unit in chosen),
         units=units,
         mean_length=mean_length,
         frequency=frequency,
@@ -155,6 +157,10 @@ class _Lexicon:
         self._merged = sum(row[2] for row in namespaces)
         self._scope = _scope_tag(database, request, namespaces, self._merged)
         self._tail = [(unit, kind, retired, self.count(length, terms)) for unit, kind, retired, length, terms in tail]
+
+    @property
+    def tail(self) -> dict[int, _Counted]:
+        return {unit: counted for unit, _, _, counted in self._tail}
 
     def frequency(self, frequencies: Frequencies) -> dict[str, int]:
         """In how many units of the scope each term occurs, whatever their kind and current or not; absent for none."""
@@ -194,11 +200,11 @@ class _Lexicon:
 
     def _rarest(self, frequency: dict[str, int]) -> list[str]:
         """Terms from the rarest up until they occur often enough in all."""
-        enough = max(_LOOKED_AT, 5 * self._request.limit)
+        enough = max(_LOOKED_AT, 4 * self._request.limit)
         chosen: list[str] = []
         together = 0
         for term in sorted(frequency, key=lambda term: (frequency[term], term)):
-            if together >= enough:
+            if chosen and together + frequency[term] > enough:
                 break
             chosen.append(term)
             together += frequency[term]
@@ -237,7 +243,7 @@ def _rows(database: Database, units: set[int]) -> list[Row]:
     return database.execute(q.candidate_messages, (chosen,)) + database.execute(q.candidate_records, (chosen,))
 
 
-def _candidate(row: Row, counted: _Counted, cosine: float | None) -> Candidate:
+def _candidate(row: Row, named: dict[str, Namespace], counted: _Counted, cosine: float | None) -> Candidate:
     _, _, _, path, kind, thread_id, seq, thing_id, created_at, body = row
     if kind == "message":
         said = decode_said(body)
@@ -248,7 +254,7 @@ def _candidate(row: Row, counted: _Counted, cosine: float | None) -> Candidate:
     return Candidate(
         kind=kind,
         id=thing_id,
-        namespace=namespace_of(path),
+        namespace=named[path],
         thread_id=thread_id,
         seq=seq,
         text=text,

@@ -8,8 +8,8 @@ Every change of a unit goes through here, so that they always agree.
 
 An append waits for the disk, the shorter the fewer pages it writes: 0.2 ms for one page, 0.28 for eight, and twice that
 while the log still grows. An insert into FTS5 adds 0.2 ms, since FTS5 writes a segment at every commit. So an append writes its
-unit and nothing else. Every 128th unit merges the newest into the other places in one go, 0.03 ms each; `meta.merged_through`
-says how far that has come. A search reads what is not merged yet, at most some 127 units of all namespaces, as it is: what has
+unit and nothing else. Every 64th unit merges the newest into the other places in one go, 0.03 ms each; `meta.merged_through`
+says how far that has come. A search reads what is not merged yet, at most some 63 units of all namespaces, as it is: what has
 been committed is found at once.
 """
 
@@ -40,7 +40,7 @@ __all__ = [
     "tags_of",
 ]
 
-MERGE_EVERY = 128
+MERGE_EVERY = 64
 
 
 class Totals(NamedTuple):
