@@ -49,9 +49,7 @@ def append(
 
 def _ready(message: Message, now: datetime) -> Message:
     """A message fit to be stored: with an id and a time, and without the place it may have had in another thread."""
-    return msgspec.structs.replace(
-        message, created_at=message.created_at or now, id=message.id or new_id(now), seq=0, group=0
-    )
+    return msgspec.structs.replace(message, created_at=message.created_at or now, id=message.id or new_id(now), seq=0, group=0)
 
 
 def _terms_of(message: Message) -> str:

@@ -389,7 +389,14 @@ class ReadContract(ContractBase):
         assert ids(read(store, limit=0, pinned=True).messages) == ["m1", "m2", "m3"]
 
     def test_pinned_with_whole_groups_brings_their_groups(self, store: Store) -> None:
-        append(store, msgspec.structs.replace(calls("m1", "c1"), tier="permanent"), say("m2"), result("m3", "c1"), say("m4"), say("m5"))
+        append(
+            store,
+            msgspec.structs.replace(calls("m1", "c1"), tier="permanent"),
+            say("m2"),
+            result("m3", "c1"),
+            say("m4"),
+            say("m5"),
+        )
         assert seqs(read(store, limit=1, pinned=True).messages) == [1, 5]
         assert seqs(read(store, limit=1, pinned=True, whole_groups=True).messages) == [1, 3, 5]
 
