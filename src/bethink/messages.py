@@ -175,7 +175,8 @@ def groups(messages: Iterable[Message]) -> tuple[Group, ...]:
 
 def lowest_trust(labels: Iterable[Trust]) -> Trust:
     """The trust of something made from several sources: the lowest among them; "external" for none at all."""
-    return min(labels, key=_TRUST_ORDER.__getitem__, default="external")
+    lowest: Trust = min(labels, key=lambda label: _TRUST_ORDER[label], default="external")
+    return lowest
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------------

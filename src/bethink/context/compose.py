@@ -28,6 +28,7 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
     ("recalled", 0.35),
     ("previous session", 0.25),
 )
+_LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
 _SMALLEST_CUT = 48
 # Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
 _EMPTY_BLOCK_TOKENS = 60
@@ -233,8 +234,8 @@ def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tu
     # The same words are shown once: a decision is in the profile and in the summary of the session that made it.
     said = {items[position].text for position in block}
     spent = 0 if block else _EMPTY_BLOCK_TOKENS
-    for rounds in (_SHARES, tuple((name, 1.0) for name, _ in _SHARES)):
-        for name, share in rounds:
+    for shares in (_SHARES, _LEFT_OVER):
+        for name, share in shares:
             allowance = int(share * free)
             mine = sum(line(position).tokens for position in block if items[position].section == name)
             for position in sections[name]:

@@ -186,7 +186,7 @@ class _Model:
             ids[row, : len(text)] = text
             mask[row, : len(text)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden: NDArray[np.float32] = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        hidden = np.asarray(self._session.run(None, {name: given[name] for name in self._inputs})[0], dtype=np.float32)
         pooled = np.einsum("btd,bt->bd", hidden, mask.astype(np.float32))
         unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return unit

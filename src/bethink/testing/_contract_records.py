@@ -139,9 +139,10 @@ class RecordContract(ContractBase):
         assert record(store, "r1") == before
 
     def test_retiring_or_citing_an_unknown_id_is_not_found_and_nothing_is_written(self, store: Store) -> None:
-        for options in ({"retire": (Retire("r9", AT, "gone"),)}, {"cite": (Cite("r9", AT),)}):
-            with pytest.raises(NotFound):
-                put(store, note("r1"), **options)
+        with pytest.raises(NotFound):
+            put(store, note("r1"), retire=(Retire("r9", AT, "gone"),))
+        with pytest.raises(NotFound):
+            put(store, note("r1"), cite=(Cite("r9", AT),))
         assert get(store, records=("r1",)).records == ()
 
     def test_V085_a_successor_that_is_not_there_is_not_found(self, store: Store) -> None:

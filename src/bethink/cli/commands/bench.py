@@ -1,4 +1,4 @@
-"""`bench append`, `bench context`, `bench open`, `bench locomo`: the benchmarks, each a module of `bethink.bench` with `main(argv) -> int`.
+"""`bench append`, `context`, `open`, `locomo`: the benchmarks, each a module of `bethink.bench` with `main(argv) -> int`.
 
 What follows the name goes to the benchmark as it is.
 """

@@ -4,8 +4,9 @@ A commit waits for the disk once. While the log grows, that wait is for the data
 size; where the log has been written before, for the data alone: 0.2 ms instead of 0.4 here (ext4, one message a commit). By
 itself the log grows to the size at which SQLite starts it over, some 4 MB; from then on it is only overwritten.
 
-`make_room` has it written to that size at once: a transaction that is larger than the page cache spills into the log, and is then
-rolled back. Frames without a commit mean nothing to SQLite, in a recovery as in a read, and the next commit is written over them.
+`make_room` has it written to that size at once: a transaction that is larger than the page cache spills into the log, and is
+then rolled back. Frames without a commit mean nothing to SQLite, in a recovery as in a read, and the next commit is written
+over them.
 """
 
 from __future__ import annotations

@@ -312,13 +312,21 @@ SELECT DISTINCT speaker FROM named WHERE speaker IS NOT NULL ORDER BY speaker;
 SELECT id, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: scan_threads
--- Threads of a scope after a number; ?5 is a thread id or null, ?6 is 1 for those with messages past their extracted cursor.
+-- Threads of a scope after a number; ?5 is a thread id or null.
 SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
 FROM threads t JOIN namespaces n ON n.id = t.namespace
 WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
-  AND (NOT ?6 OR EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + t.tip))
-ORDER BY t.id {order} LIMIT ?7;
+ORDER BY t.id {order} LIMIT ?6;
+
+-- name: scan_threads_behind
+-- The same, of those with messages past their extracted cursor: only these are looked at.
+SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+  t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
+FROM namespaces n JOIN threads t INDEXED BY threads_behind ON t.namespace = n.id AND t.extracted_through < t.tip
+WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + t.tip)
+ORDER BY t.id {order} LIMIT ?6;
 
 -- name: scan_messages
 SELECT m.id, n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format

@@ -230,7 +230,8 @@ _Plan = tuple[str, tuple[Any, ...], Callable[[Row], Any]]
 
 
 def _threads(request: Scan) -> _Plan:
-    return q.scan_threads, (request.thread_id, request.behind), lambda row: thread_info(row[1:])
+    sql = q.scan_threads_behind if request.behind else q.scan_threads
+    return sql, (request.thread_id,), lambda row: thread_info(row[1:])
 
 
 def _messages(request: Scan) -> _Plan:

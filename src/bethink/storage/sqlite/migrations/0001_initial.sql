@@ -32,6 +32,10 @@ CREATE TABLE threads (
     UNIQUE (namespace, thread_id)
 ) STRICT;
 
+-- Threads with messages that no insights have been drawn from. A thread enters at its first new message and leaves when they are
+-- drawn, so the appends in between do not touch it.
+CREATE INDEX threads_behind ON threads (namespace) WHERE extracted_through < tip;
+
 -- id is thread * 2^32 + seq: a thread lies together and in order, without a second index for it.
 CREATE TABLE messages (
     id         INTEGER PRIMARY KEY,
