@@ -79,7 +79,7 @@ class Profile(msgspec.Struct, frozen=True):
     subject: str
     entries: tuple[ProfileEntry, ...]
 
-    def __iter__(self) -> Iterator[Insight]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Insight]:
         return iter([entry.insight for entry in self.entries])
 
     def __len__(self) -> int:
