@@ -175,8 +175,8 @@ def groups(messages: Iterable[Message]) -> tuple[Group, ...]:
 
 def lowest_trust(labels: Iterable[Trust]) -> Trust:
     """The trust of something made from several sources: the lowest among them; "external" for none at all."""
-    of_none: Trust = "external"
-    return min(labels, key=lambda label: _TRUST_ORDER[label], default=of_none)
+    ordered = sorted(labels, key=lambda label: _TRUST_ORDER[label])
+    return ordered[0] if ordered else "external"
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------------
