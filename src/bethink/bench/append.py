@@ -1,6 +1,8 @@
 """`bethink bench append`: what keeping one message costs when the disk must have it before the call returns.
 
-Part one, in turns within one run, each on a file of its own, one message of some 600 bytes a call, `synchronous = FULL`:
+Part one, in turns within one run, each on a file of its own, one message of some 600 bytes a call, `synchronous = FULL`.
+A turn is `--stint` calls in a row (25), as a writer does who has that much to say; with `--stint 1` every call comes after those
+of all the others, which evict its code and data from the processor's caches:
 
     bethink             Thread.append: the message, its place in the thread, its index terms
     bethink async       AsyncThread.append: the same from an event loop, one hop to a worker thread
@@ -71,6 +73,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bethink bench append", description="Durable appends a second.")
     parser.add_argument("--calls", type=int, default=200, help="appends of each store in a repeat (200)")
     parser.add_argument("--repeats", type=int, default=5, help="repeats (5)")
+    parser.add_argument("--stint", type=int, default=25, help="calls in a row in each turn (25)")
     parser.add_argument("--size", type=int, default=600, help="characters of a message (600)")
     parser.add_argument("--threads", type=int, default=32, help="concurrent writers in part two (32)")
     parser.add_argument("--each", type=int, default=20, help="appends of each of them in a repeat (20)")
@@ -161,7 +164,7 @@ async def _one_at_a_time(
             missing.append("langgraph-checkpoint-sqlite")
         contestants[DISK] = _disk(folder, texts, stack)
         calls = {name: contestant.call for name, contestant in contestants.items()}
-        series = await take_turns(calls, calls=options.calls, repeats=options.repeats)
+        series = await take_turns(calls, calls=options.calls, repeats=options.repeats, stint=options.stint)
     return series, {name: contestant.synchronous for name, contestant in contestants.items()}, missing
 
 

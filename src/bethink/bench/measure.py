@@ -76,9 +76,14 @@ def milliseconds(seconds: Spread) -> Spread:
 
 
 async def take_turns(
-    contestants: Mapping[str, Callable[[int], Awaitable[object] | None]], *, calls: int, repeats: int, warm_up: int = 20
+    contestants: Mapping[str, Callable[[int], Awaitable[object] | None]],
+    *,
+    calls: int,
+    repeats: int,
+    warm_up: int = 40,
+    stint: int = 1,
 ) -> dict[str, Series]:
-    """Call each contestant `calls` times in each repeat, in turns, a different one first in every round.
+    """Call each contestant `calls` times in each repeat, in turns of `stint` calls, a different one first in every round.
 
     A contestant is given the number of the call. One that returns an awaitable is awaited; both ways the time is from the call
     to its end.
@@ -89,15 +94,16 @@ async def take_turns(
     for repeat in range(-1, repeats):
         for name in names:
             times[name].append([])
-        for turn in range(warm_up if repeat < 0 else calls):
+        for turn in range(-(-(warm_up if repeat < 0 else calls) // stint)):
             for place in range(len(names)):
                 name = names[(turn + place) % len(names)]
-                started = perf_counter()
-                pending = contestants[name](number)
-                if pending is not None:
-                    await pending
-                times[name][-1].append(perf_counter() - started)
-            number += 1
+                for call in range(stint):
+                    started = perf_counter()
+                    pending = contestants[name](number + call)
+                    if pending is not None:
+                        await pending
+                    times[name][-1].append(perf_counter() - started)
+            number += stint
     return {name: Series(name, tuple(map(tuple, times[name][1:]))) for name in names}
 
 
