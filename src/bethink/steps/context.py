@@ -33,7 +33,7 @@ from bethink.values import Namespace
 
 __all__ = ["build_context"]
 
-_SPARE_HITS = 64
+_SPARE_HITS = 32
 
 
 def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None) -> Context:
@@ -92,17 +92,17 @@ def _items(
 
 def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[Item]:
     """Items, those that quote a message which said something superseded since with what took its place."""
-    standing = _standing(insights)
+    quoted = {source for item in items for source in item.sources}
+    by_id: dict[str, Insight] = {}
     changed: dict[str, Insight] = {}
     for insight in insights:
-        successor = standing.get(insight.id)
+        if insight.superseded_by is None or quoted.isdisjoint([source.message_id for source in insight.sources]):
+            continue
+        by_id = by_id or {each.id: each for each in insights}
+        successor = _standing(insight, by_id)
         if successor is not None and successor.current:
             fresh = {source.message_id for source in successor.sources}
-            for source in insight.sources:
-                if source.message_id not in fresh:
-                    changed[source.message_id] = successor
-    if not changed:
-        return list(items)
+            changed.update({source.message_id: successor for source in insight.sources if source.message_id not in fresh})
     found: list[Item] = []
     for item in items:
         by = next((changed[source] for source in item.sources if source in changed), None)
@@ -110,21 +110,12 @@ def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[It
     return found
 
 
-def _standing(insights: Sequence[Insight]) -> dict[str, Insight | None]:
-    """For each superseded insight, by id: the last of those that took its place, or None where that one is not given."""
-    by_id = {insight.id: insight for insight in insights}
-    found: dict[str, Insight | None] = {}
-    for insight in insights:
-        # A slot may have changed a hundred times: each link of the chain is followed once.
-        chain: list[str] = []
-        last: Insight | None = insight
-        while last is not None and last.superseded_by is not None and last.id not in found:
-            chain.append(last.id)
-            last = by_id.get(last.superseded_by)
-        if last is not None and last.id in found:
-            last = found[last.id]
-        found.update(dict.fromkeys(chain, last))
-    return found
+def _standing(superseded: Insight, by_id: Mapping[str, Insight]) -> Insight | None:
+    """The last of those that took its place; None where that one is not there."""
+    last: Insight | None = superseded
+    while last is not None and last.superseded_by is not None:
+        last = by_id.get(last.superseded_by)
+    return last
 
 
 def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Message], budget: int) -> list[Item]:
