@@ -47,7 +47,7 @@ from bethink.storage.sqlite.erase import erase, is_due
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import Frequencies, search
-from bethink.storage.sqlite.values import encode, path_of, path_range
+from bethink.storage.sqlite.values import drop_known_records, encode, path_of, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
 from bethink.threads import ThreadInfo
@@ -169,6 +169,7 @@ class SqliteStore:
         """See `storage.base.Forget`. Rewrites the file, see `erase`."""
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         self._frequencies.clear()
+        drop_known_records()
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
 

@@ -126,7 +126,26 @@ def decode_said(body: bytes) -> Message:
 
 
 def decode_record(body: bytes) -> AnyRecord:
-    return _decoded(_records, body)
+    """A record. Those without metadata are values through and through, and kept: a profile is read at every context, and a
+    record's row changes seldom.
+    """
+    known = _known_records.get(body)
+    if known is None:
+        known = _decoded(_records, body)
+        if not known.metadata:
+            if len(_known_records) >= _MOST_KNOWN_RECORDS:
+                _known_records.clear()
+            _known_records[body] = known
+    return known
+
+
+def drop_known_records() -> None:
+    """Keep none: what was removed from the database is not to live on in the process."""
+    _known_records.clear()
+
+
+_known_records: dict[bytes, AnyRecord] = {}
+_MOST_KNOWN_RECORDS = 8_192
 
 
 def decode_node(body: bytes) -> Node:
