@@ -11,7 +11,7 @@ import msgspec
 
 from bethink.compaction.extractive import choose
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.models.cached import CachedCounter
+from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.records import AnyRecord, Insight, Line, Receipt, RecordKind
 from bethink.retrieval.rank import Ranker
 from bethink.retrieval.terms import index_terms
@@ -58,7 +58,7 @@ class Engine:
         self.clock = clock
         self.counter = CachedCounter(counter)
         self.chosen_lines = lru_cache(maxsize=_CHOICES)(self._choose)
-        self.embedder = embedder
+        self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.settings = settings
         self.ranker = ranker
         self._insights = _Insights()
@@ -71,6 +71,8 @@ class Engine:
         """Forget in the database, and in what this process keeps at hand."""
         receipt = self.store.forget(request)
         self.counter.forget()
+        if self.embedder is not None:
+            self.embedder.forget()
         self.chosen_lines.cache_clear()
         self._insights.clear()
         return receipt

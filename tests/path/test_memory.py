@@ -256,6 +256,16 @@ class TestLongTerm:
         with pytest.raises(NotFound):
             memory.cite("ffffffff")
 
+    def test_a_reply_that_names_a_line_by_its_mark_strengthens_it_once(self, memory: Memory) -> None:
+        user = memory.user("mara")
+        thread = user.thread("t")
+        thread.add("user", "I'm allergic to peanuts.")
+        (insight,) = user.profile()
+        thread.add("assistant", f"No peanuts then [mem:{insight.id[-8:]}], as you said [mem:{insight.id[-8:]}].")
+        thread.add("user", f"And what does [mem:{insight.id[-8:]}] mean?")
+        assert [each.access_count for each in user.profile()] == [1]
+        assert [each.access_count for each in user.profile()] == [1]
+
     def test_a_pinned_note_is_in_every_context(self, memory: Memory) -> None:
         memory.store("Always answer in Dutch.", pinned=True)
         context = memory.thread("t").context()

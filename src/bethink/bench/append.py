@@ -1,8 +1,8 @@
 """`bethink bench append`: what keeping one message costs when the disk must have it before the call returns.
 
 Part one, in turns within one run, each on a file of its own, one message of some 600 bytes a call, `synchronous = FULL`.
-A turn is `--stint` calls in a row (25), as a writer does who has that much to say; with `--stint 1` every call comes after those
-of all the others, which evict its code and data from the processor's caches:
+A turn is `--stint` calls in a row (25), as a writer does who has that much to say; with `--stint 1` every call comes after
+those of all the others, which evict its code and data from the processor's caches:
 
     bethink             Thread.append: the message, its place in the thread, its index terms
     bethink async       AsyncThread.append: the same from an event loop, one hop to a worker thread

@@ -1,12 +1,23 @@
-"""A counter that remembers: the same message is counted for the plan, for the choice and for the result."""
+"""Models that remember what they were asked last.
+
+A context counts the same message for the plan, for the choice and for the result; and it embeds the newest message twice, once
+to store its vector and once as the query.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from bethink.models import TokenCounter
+from bethink.models import Embedder, Fingerprint, TokenCounter
 
-__all__ = ["CachedCounter"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["CachedCounter", "CachedEmbedder"]
 
 _SHORT_TEXTS, _SHORT = 16_384, 2_048
 _LONG_TEXTS, _LONG = 64, 131_072
@@ -35,3 +46,46 @@ class CachedCounter:
     def forget(self) -> None:
         self._short.cache_clear()
         self._long.cache_clear()
+
+
+_VECTORS, _EMBEDDED = 256, 4_096
+
+
+class CachedEmbedder:
+    """Embeds like the embedder it wraps, and keeps the vectors of the last texts that are not long.
+
+    `forget` empties it.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._kept: dict[str, NDArray[np.float32]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return self._embedder.fingerprint
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `Embedder.embed`."""
+        import numpy as np
+
+        with self._lock:
+            known = {text: self._kept[text] for text in texts if text in self._kept}
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        if new:
+            known.update(zip(new, self._embedder.embed(new), strict=True))
+            self._keep({text: known[text] for text in new if len(text) <= _EMBEDDED})
+        if not texts:
+            return self._embedder.embed(texts)
+        return np.stack([known[text] for text in texts])
+
+    def _keep(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+        with self._lock:
+            self._kept.update(vectors)
+            for text in list(self._kept)[:-_VECTORS]:
+                del self._kept[text]
+
+    def forget(self) -> None:
+        with self._lock:
+            self._kept.clear()

@@ -1,4 +1,4 @@
-"""Insights out of messages, exactly once: what is drawn is stored together with the move of the thread's cursor.
+"""Insights and citations out of messages, exactly once: what is drawn is stored together with the move of the thread's cursor.
 
 An interrupted derivation is simply done by the next call that needs it; two processes that draw from the same messages at the
 same time store one result.
@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bethink.context import handle
 from bethink.engine import Engine, entries
 from bethink.errors import Conflict, NotFound
+from bethink.insights.citations import cited
+from bethink.messages import Message
 from bethink.records import Insight
-from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope
+from bethink.storage.base import Cite, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -59,13 +62,32 @@ def _extract(engine: Engine, thread: ThreadInfo) -> None:
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
         retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
-    cursor = Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip)
-    put = Put(namespace=thread.namespace, records=entries(changes.records), retire=retire, cursor=cursor)
+    put = Put(
+        namespace=thread.namespace,
+        records=entries(changes.records),
+        retire=retire,
+        cite=_citations(engine, thread.namespace, transcript.messages),
+        cursor=Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip),
+    )
     try:
         engine.store.put(put)
     except (Conflict, NotFound):
         # Another process drew them first, or the thread was forgotten meanwhile: either way there is nothing left to do.
         return
+
+
+def _citations(engine: Engine, namespace: Namespace, messages: Sequence[Message]) -> tuple[Cite, ...]:
+    """Uses of records that the replies name by their marks: each strengthens the record, once for each reply."""
+    replies = [message for message in messages if message.role == "assistant" and "[mem:" in message.text]
+    if not replies:
+        return ()
+    handles = {handle(stored.record.id): stored.record.id for stored in engine.records(Scope(namespace), current=False)}
+    return tuple(
+        Cite(record_id, message.created_at)
+        for message in replies
+        for record_id in cited(message.text, handles)
+        if message.created_at is not None
+    )
 
 
 def _current(known: Sequence[Insight], changes: Changes) -> list[Insight]:
