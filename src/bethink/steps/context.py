@@ -38,7 +38,6 @@ _SPARE_HITS = 32
 
 def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None) -> Context:
     """The context of a thread, its receipt stored."""
-
     budget = engine.settings.window if budget is None else budget
     if budget < 1:
         raise InvalidInput("budget", f"{budget} tokens", "use 1 or more")
@@ -70,7 +69,6 @@ def _items(
     engine: Engine, namespace: Namespace, thread_id: str, view: View, shown: Sequence[Message], query: str, budget: int
 ) -> tuple[Item, ...]:
     """Candidates for the memory block, section by section."""
-
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
     insights = engine.insights(namespace)
@@ -120,7 +118,6 @@ def _standing(superseded: Insight, by_id: Mapping[str, Insight]) -> Insight | No
 
 def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Message], budget: int) -> list[Item]:
     """Lines of the folded past that say something the recent messages do not."""
-
     visible = {message.id for message in shown}
     items = [
         item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bethink.engine import Engine, entries
-from bethink.errors import Conflict
+from bethink.errors import Conflict, NotFound
 from bethink.records import Summary
 from bethink.steps.derive import derive
 from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope, StoredRecord
@@ -18,7 +18,6 @@ _ATTEMPTS = 20
 
 def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
     """End a thread: its summary, its insights, a profile within bounds. Without a new message nothing is done."""
-
     from bethink.insights.reflect import archive, session_summary
 
     for _ in range(_ATTEMPTS):
@@ -48,7 +47,8 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
         )
         try:
             engine.store.put(put)
-        except Conflict:
+        except (Conflict, NotFound):
+            # Another process ended it first, or something of it was forgotten meanwhile: look again.
             continue
         return summary
     raise Conflict(f"thread {thread_id!r} is being ended by somebody else — call end() again")

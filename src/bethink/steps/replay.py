@@ -15,7 +15,6 @@ __all__ = ["replay"]
 
 def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
     """The context that a receipt was given for, the same bytes."""
-
     scope = Scope(namespace)
     receipts = engine.store.get(Get(scope=scope, receipts=(receipt_id,))).receipts
     if not receipts:
