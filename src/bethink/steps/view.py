@@ -29,6 +29,7 @@ _ATTEMPTS = 20
 
 class View(msgspec.Struct, frozen=True):
     """A thread as a context needs it: what is pinned, what is recent, whose results are awaited, what stands for the rest."""
+
     pinned: tuple[Message, ...]
     recent: tuple[Group, ...]
     waiting: tuple[Group, ...]
@@ -37,6 +38,7 @@ class View(msgspec.Struct, frozen=True):
 
 def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int) -> View:
     """Pinned and recent messages and the summary nodes of a thread; folds first when the trigger is passed."""
+
     def size(group: Group) -> int:
         return size_of(group.messages, engine.counter)
 
