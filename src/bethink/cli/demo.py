@@ -38,6 +38,7 @@ UNANSWERED_QUESTION = "What is the password of the guest wifi?"
 NEW_SESSION = "mara-new-session"
 NEW_MESSAGE = "I'm booking a dinner with my team for Saturday. What should I keep in mind?"
 FORGOTTEN = ("mara-2026-06-22", 16)
+_SHOWN_LINES = 3
 _SHOWN_ENTRIES = 5
 _SHOWN_CHARACTERS = 74
 _LINE_WIDTH = 38
@@ -109,7 +110,8 @@ def _end(stage: _Stage) -> dict[str, Any]:
         f"Each got a summary of whole sentences with their sources: {sum(lines.values())} lines for "
         f"{sum(len(each.messages) for each in stage.sessions)} messages. The last of Mara's begins:"
     )
-    stage.page.say(one_line(latest.text, 2 * _SHOWN_CHARACTERS), indent=2)
+    for line in latest.text.splitlines()[:_SHOWN_LINES]:
+        stage.page.say(f"- {one_line(line, _SHOWN_CHARACTERS)}", indent=2)
     return {"summary_lines": lines}
 
 

@@ -243,8 +243,9 @@ def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tu
                     continue
                 tokens = line(position).tokens
                 cost = tokens if mine else tokens + _heading_tokens(name, counter)
+                # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
                 if mine + cost > allowance or spent + cost > free:
-                    break
+                    continue
                 block.append(position)
                 said.add(items[position].text)
                 spent, mine = spent + cost, mine + cost
