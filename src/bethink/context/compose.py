@@ -30,6 +30,7 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
 )
 _LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
 _SMALLEST_CUT = 48
+_SHORTEST_LINE = 20  # tokens: a date, a name and a mark are most of that
 # Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
 _EMPTY_BLOCK_TOKENS = 60
 
@@ -239,6 +240,8 @@ def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tu
             allowance = int(share * free)
             mine = sum(line(position).tokens for position in block if items[position].section == name)
             for position in sections[name]:
+                if min(allowance - mine, free - spent) < _SHORTEST_LINE:
+                    break
                 if items[position].text in said:
                     continue
                 tokens = line(position).tokens

@@ -19,7 +19,7 @@ from bethink.context import (
     render,
 )
 from bethink.engine import Engine
-from bethink.errors import InvalidInput
+from bethink.errors import Conflict, InvalidInput
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
 from bethink.messages import Message
@@ -41,7 +41,7 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: s
     budget = engine.settings.window if budget is None else budget
     if budget < 1:
         raise InvalidInput("budget", f"{budget} tokens", "use 1 or more")
-    derive(engine, namespace)
+    cursor = derive(engine, namespace, hold=thread_id)
     view = view_thread(engine, namespace, thread_id, budget)
     shown = [message for group in view.recent for message in group.messages]
     if query is None:
@@ -61,7 +61,11 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: s
         ranker=engine.ranker.fingerprint,
         query=query,
     )
-    engine.store.put(Put(namespace=namespace, receipt=receipt))
+    try:
+        engine.store.put(Put(namespace=namespace, receipt=receipt, cursor=cursor))
+    except Conflict:
+        # Another process has looked at these messages meanwhile.
+        engine.store.put(Put(namespace=namespace, receipt=receipt))
     return msgspec.structs.replace(context, receipt_id=receipt.id)
 
 

@@ -29,20 +29,38 @@ __all__ = ["derive"]
 _PAGE = 64
 
 
-def derive(engine: Engine, namespace: Namespace) -> None:
-    """Draw insights from every message of the namespace that none have been drawn from yet."""
+def derive(engine: Engine, namespace: Namespace, *, hold: str | None = None) -> Cursor | None:
+    """Draw insights from every message of the namespace that none have been drawn from yet.
+
+    Most turns say nothing to remember, and then all there is to store is that they have been looked at. For the thread `hold`
+    that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to move.
+    """
+    held: Cursor | None = None
     scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
     while True:
         page = engine.store.scan(scan)
         for thread in page.items:
             assert isinstance(thread, ThreadInfo), "a page of threads holds threads"
-            _extract(engine, thread)
+            put = _extract(engine, thread)
+            if put is not None and thread.thread_id == hold and not (put.records or put.retire or put.cite):
+                held = put.cursor
+            elif put is not None:
+                _store(engine, put)
         if page.next is None:
-            return
+            return held
         scan = msgspec.structs.replace(scan, after=page.next)
 
 
-def _extract(engine: Engine, thread: ThreadInfo) -> None:
+def _store(engine: Engine, put: Put) -> None:
+    try:
+        engine.store.put(put)
+    except (Conflict, NotFound):
+        # Another process drew them first, or the thread was forgotten meanwhile: either way there is nothing left to do.
+        return
+
+
+def _extract(engine: Engine, thread: ThreadInfo) -> Put | None:
+    """What is to be stored of a thread's new messages; None if the thread is gone."""
     # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
     from bethink.insights.extract import extract
     from bethink.insights.reconcile import Changes, reconcile
@@ -52,7 +70,7 @@ def _extract(engine: Engine, thread: ThreadInfo) -> None:
     try:
         transcript = engine.store.read(read)
     except NotFound:
-        return
+        return None
     now = engine.clock.now()
     found = extract(transcript.messages, thread_id=thread.thread_id, now=now)
     changes = Changes()
@@ -62,18 +80,13 @@ def _extract(engine: Engine, thread: ThreadInfo) -> None:
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
         retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
-    put = Put(
+    return Put(
         namespace=thread.namespace,
         records=entries(changes.records),
         retire=retire,
         cite=_citations(engine, thread.namespace, transcript.messages),
         cursor=Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip),
     )
-    try:
-        engine.store.put(put)
-    except (Conflict, NotFound):
-        # Another process drew them first, or the thread was forgotten meanwhile: either way there is nothing left to do.
-        return
 
 
 def _citations(engine: Engine, namespace: Namespace, messages: Sequence[Message]) -> tuple[Cite, ...]:
