@@ -161,7 +161,8 @@ def rank(found: Found, query: str, terms: tuple[str, ...], *, k: int, now: datet
 
 def _scored(found: Found, query: str, terms: tuple[str, ...], ranker: Ranker) -> Iterator[_Scored]:
     weights = _weights(found, terms, ranker)
-    named = speakers_in(query, {candidate.speaker for candidate in found.candidates})
+    # A tool has a name, but nobody asks what it said: "weather" is what a question is about.
+    named = speakers_in(query, {candidate.speaker for candidate in found.candidates if candidate.trust != "tool"})
     for candidate in found.candidates:
         scores = {"lexical": _lexical(candidate, weights, found.mean_length, ranker)}
         if candidate.cosine is not None:
