@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A shared machine is slow now and then: how long an example takes is a benchmark's business.
+settings.register_profile("bethink", deadline=None, print_blob=True)
+settings.load_profile("bethink")
 
 
 @pytest.fixture(scope="session")
