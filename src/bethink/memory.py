@@ -364,7 +364,11 @@ class Memory:
         return embed_pending(self._engine, Scope(self._namespace, subtree=True), progress=progress)
 
     def reembed(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Drop the vectors of another embedding model, of the whole database, and make them with this one; returns how many."""
+        """Take another embedding model: drop all vectors of the database, and make those of this namespace and below.
+
+        Returns how many were made. Those of other namespaces are made when they are next recalled from or flushed; until then
+        words alone find what they hold.
+        """
         return reembed(self._engine, self._namespace, progress=progress)
 
     def export(self) -> Iterator[bytes]:

@@ -55,7 +55,8 @@ def _store(engine: Engine, put: Put) -> None:
     try:
         engine.store.put(put)
     except (Conflict, NotFound):
-        # Another process drew them first, or the thread was forgotten meanwhile: either way there is nothing left to do.
+        # Another process drew them first, or something that this rests on was forgotten meanwhile. Nothing of it is stored, and
+        # what is still to be drawn the next call draws: the cursor has not moved.
         return
 
 

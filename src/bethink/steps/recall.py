@@ -59,7 +59,9 @@ def embed_pending(
 
 
 def reembed(engine: Engine, namespace: Namespace, *, progress: Callable[[int], None] | None = None) -> int:
-    """Make every vector of the database anew with this embedder. Batches are searchable as they come."""
+    """Drop all vectors of the database for this embedder's, and make those of a namespace and below. Batches are searchable as
+    they come; those of other namespaces are made when they are next recalled from or flushed.
+    """
     if engine.embedder is None:
         raise MissingExtra("embedding", "minilm")
     engine.bound_embedder(replace=True)
