@@ -1,8 +1,9 @@
 """`AsyncMemory` and `AsyncThread`: the methods of `Memory` and `Thread`, awaited.
 
 Each call makes one hop to a worker thread and is one call of the synchronous method there: the whole transaction runs on one
-thread, so a cancelled task leaves either all of it or none, and the event loop never waits for the disk. Nothing is bound to a
-loop: one object serves any number of them, one after the other or at once.
+thread, so a cancelled task leaves either all of it or none, and the event loop never waits for the disk. Appends of several
+tasks share hops and waits for the disk (see `async_appends`). Nothing is bound to a loop: one object serves any number of them,
+one after the other or at once.
 
 What a caller's dict says is read when the coroutine starts to run, before the hop. Making an `AsyncMemory` opens the file: that
 takes a few milliseconds on the calling thread.
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from typing_extensions import ParamSpec, Self
 
 from bethink.memory import Given, Memory, Profile, Thread
-from bethink.messages import Message, Part, Role, Tier, ToolCall
+from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.settings import Settings
@@ -224,8 +225,7 @@ class AsyncThread:
         tier: Tier = "working",
         external: bool = False,
     ) -> Message:
-        return await _hop(
-            self._sync.add,
+        message = made(
             role,
             content,
             id=id,
@@ -233,17 +233,18 @@ class AsyncThread:
             tool_calls=tool_calls,
             tool_call_id=tool_call_id,
             created_at=created_at,
-            metadata=dict(metadata or {}),
+            metadata=metadata,
             tier=tier,
             external=external,
         )
+        return (await self.append([message])).messages[0]
 
     async def append(self, messages: Iterable[Given], *, expected_tip: int | None = None) -> Appended:
-        from bethink.formats import from_any
+        from bethink.async_appends import appends_to
 
         # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
-        given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
-        return await _hop(self._sync.append, given, expected_tip=expected_tip)
+        request = self._sync._append_request(messages, expected_tip)
+        return await appends_to(self._sync._engine.store).append(request)
 
     async def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:
         return await _hop(self._sync.messages, limit, before=before)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from threading import Lock
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from bethink.compaction.extractive import choose
+from bethink.insights.standing import changed_since
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
-from bethink.records import AnyRecord, Insight, Line, Receipt, RecordKind
+from bethink.records import AnyRecord, Insight, Line, Note, Receipt, RecordKind, Summary
 from bethink.retrieval.rank import Ranker
-from bethink.retrieval.terms import index_terms
 from bethink.settings import Settings
 from bethink.storage.base import (
     Forget,
     ForgetReceipt,
     Pending,
     Put,
-    RecordEntry,
     Scan,
     Scope,
     Store,
@@ -31,18 +30,37 @@ from bethink.storage.base import (
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
-__all__ = ["Engine", "entries"]
+__all__ = ["Engine", "Known"]
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
+"""Texts and speakers of lines, and a limit."""
 
 _CHOICES = 256
 _NAMESPACES = 64
 
 
-class Engine:
-    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads.
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What every context of a namespace is to have at hand of its records.
 
-    `chosen_lines(lines, limit)` is `compaction.extractive.choose`, remembered: the folded past changes seldom, and every
-    context of a thread asks for the same choice of it.
+    Attributes:
+        insights: all, oldest first.
+        current: those that are current, oldest first.
+        changed: by message id, what has taken the place of something the message said (see `changed_since`).
+        notes: the current ones that are pinned, oldest first.
+        summaries: the newest session summary, and the newest of another thread than that one's.
     """
+
+    insights: tuple[Insight, ...]
+    current: tuple[Insight, ...]
+    changed: dict[str, Insight]
+    notes: tuple[Note, ...]
+    summaries: tuple[Summary, ...]
+
+
+class Engine:
+    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads."""
 
     def __init__(
         self,
@@ -57,15 +75,26 @@ class Engine:
         self.store = store
         self.clock = clock
         self.counter = CachedCounter(counter)
-        self.chosen_lines = lru_cache(maxsize=_CHOICES)(self._choose)
+        self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.settings = settings
         self.ranker = ranker
-        self._insights = _Insights()
+        self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
         self._bound = False
 
-    def _choose(self, lines: tuple[Line, ...], limit: int) -> tuple[Line, ...]:
-        return choose(lines, limit=limit, count=self.counter.count)
+    def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
+        """Which of the lines `compaction.extractive.choose` chooses, by position.
+
+        Remembered: the folded past changes seldom, and every context of a thread asks for the same choice of it.
+        """
+        # What is chosen depends on words and speakers alone.
+        wording = tuple([line.text for line in lines]), tuple([line.speaker for line in lines]), limit
+        positions = self._choices.get(wording)
+        if positions is None:
+            chosen = set(choose(lines, limit=limit, count=self.counter.count))
+            positions = frozenset(position for position, line in enumerate(lines) if line in chosen)
+            self._choices.keep(wording, positions)
+        return positions
 
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
@@ -73,8 +102,8 @@ class Engine:
         self.counter.forget()
         if self.embedder is not None:
             self.embedder.forget()
-        self.chosen_lines.cache_clear()
-        self._insights.clear()
+        self._choices.clear()
+        self._known.clear()
         return receipt
 
     def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
@@ -114,49 +143,70 @@ class Engine:
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
         """The insights of a namespace, oldest first; by default with those that are no longer current.
 
+        See `known`.
+        """
+        known = self.known(namespace)
+        return known.current if current else known.insights
+
+    def known(self, namespace: Namespace) -> Known:
+        """What is known in a namespace.
+
         Read once for each revision of the namespace's records, and kept for the last namespaces asked for.
         """
         # Before they are read: what is written meanwhile has a higher revision, and the next call reads again.
         revision = self.store.revision(namespace)
-        found = self._insights.get(namespace, revision)
-        if found is None:
-            stored = self.records(Scope(namespace), kinds=("insight",), current=False)
-            found = tuple(each.record for each in stored if isinstance(each.record, Insight))
-            self._insights.keep(namespace, revision, found)
-        return tuple(insight for insight in found if insight.current) if current else found
+        at, known = self._known.get(namespace) or (None, None)
+        if known is None or at != revision:
+            known = self._read_known(Scope(namespace))
+            self._known.keep(namespace, (revision, known))
+        return known
+
+    def _read_known(self, scope: Scope) -> Known:
+        found = (stored.record for stored in self.records(scope, kinds=("insight",), current=False))
+        insights = tuple([record for record in found if isinstance(record, Insight)])
+        pinned = (stored.record for stored in self.records(scope, kinds=("note",), pinned=True))
+        summaries: list[Summary] = []
+        for stored in self.records(scope, kinds=("summary",), newest=True, limit=4):
+            summary = stored.record
+            if isinstance(summary, Summary) and summary.thread_id not in [other.thread_id for other in summaries]:
+                summaries.append(summary)
+                if len(summaries) == 2:
+                    break
+        return Known(
+            insights=insights,
+            current=tuple([insight for insight in insights if insight.current]),
+            changed=changed_since(insights),
+            notes=tuple([record for record in pinned if isinstance(record, Note)]),
+            summaries=tuple(summaries),
+        )
 
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
-        self.store.put(Put(namespace=namespace, records=entries(records)))
+        self.store.put(Put(namespace=namespace, records=records))
 
 
-class _Insights:
-    """The insights of the namespaces asked for last, each with the revision they are of. May be used from many threads."""
+class _Last(Generic[_K, _V]):
+    """The values kept last, at most `most` of them, each under its key. May be used from many threads."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[Namespace, tuple[int, tuple[Insight, ...]]] = OrderedDict()
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[_K, _V] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, namespace: Namespace, revision: int) -> tuple[Insight, ...] | None:
+    def get(self, key: _K) -> _V | None:
         with self._lock:
-            kept = self._kept.get(namespace)
-            if kept is None or kept[0] != revision:
-                return None
-            self._kept.move_to_end(namespace)
-            return kept[1]
+            value = self._kept.get(key)
+            if value is not None:
+                self._kept.move_to_end(key)
+            return value
 
-    def keep(self, namespace: Namespace, revision: int, insights: tuple[Insight, ...]) -> None:
+    def keep(self, key: _K, value: _V) -> None:
         with self._lock:
-            self._kept[namespace] = (revision, insights)
-            self._kept.move_to_end(namespace)
-            if len(self._kept) > _NAMESPACES:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
         with self._lock:
             self._kept.clear()
-
-
-def entries(records: tuple[AnyRecord, ...]) -> tuple[RecordEntry, ...]:
-    """Records with their index terms, ready to put."""
-    return tuple(RecordEntry(record, index_terms(record.text)) for record in records)

@@ -13,12 +13,12 @@ from datetime import datetime
 
 __all__ = ["derived_id", "new_id"]
 
-_VERSION_AND_VARIANT = (0x7 << 76) | (0b10 << 62)
+_VARIANT = {f"{digit:x}": f"{0b1000 | (digit & 0b11):x}" for digit in range(16)}
 
 
 def new_id(at: datetime) -> str:
     """A fresh UUIDv7 for the instant `at` (aware)."""
-    return _uuid7(at, int.from_bytes(os.urandom(10), "big"))
+    return _uuid7(at, os.urandom(10).hex())
 
 
 def derived_id(at: datetime, *parts: str) -> str:
@@ -29,12 +29,10 @@ def derived_id(at: datetime, *parts: str) -> str:
         # The length goes first so that ("ab", "c") and ("a", "bc") differ.
         digest.update(len(encoded).to_bytes(8, "big"))
         digest.update(encoded)
-    return _uuid7(at, int.from_bytes(digest.digest(), "big"))
+    return _uuid7(at, digest.hexdigest())
 
 
-def _uuid7(at: datetime, low: int) -> str:
-    millis = max(0, int(at.timestamp() * 1000)) & ((1 << 48) - 1)
-    rand_a, rand_b = (low >> 62) & 0xFFF, low & ((1 << 62) - 1)
-    value = (millis << 80) | _VERSION_AND_VARIANT | (rand_a << 64) | rand_b
-    text = f"{value:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+def _uuid7(at: datetime, other: str) -> str:
+    """The time, the version (7) and the variant, and 74 of the 80 bits that `other` says in hexadecimal."""
+    time = f"{max(0, int(at.timestamp() * 1000)):012x}"
+    return f"{time[-12:-4]}-{time[-4:]}-7{other[1:4]}-{_VARIANT[other[4]]}{other[5:8]}-{other[8:]}"

@@ -24,12 +24,12 @@ from typing_extensions import Self
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
-from bethink.messages import Message, Part, Role, Tier, ToolCall
+from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind, Summary
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
-from bethink.steps.append import append
+from bethink.steps.append import append, append_request
 from bethink.steps.context import build_context
 from bethink.steps.derive import derive
 from bethink.steps.export import export
@@ -38,6 +38,7 @@ from bethink.steps.recall import embed_pending, recall_from, reembed
 from bethink.steps.reflect import reflect
 from bethink.steps.replay import replay
 from bethink.storage.base import (
+    Append,
     Appended,
     Cite,
     Forget,
@@ -437,15 +438,15 @@ class Thread:
         external: bool = False,
     ) -> Message:
         """Append one message; returns it as stored. See `Message` for the fields and `append` for the rules."""
-        message = Message(
-            role=role,
-            content=content if content is None or isinstance(content, str) else tuple(content),
-            tool_calls=tuple(tool_calls),
-            tool_call_id=tool_call_id,
-            name=name,
+        message = made(
+            role,
+            content,
             id=id,
+            name=name,
+            tool_calls=tool_calls,
+            tool_call_id=tool_call_id,
             created_at=created_at,
-            metadata=dict(metadata or {}),
+            metadata=metadata,
             tier=tier,
             external=external,
         )
@@ -461,10 +462,13 @@ class Thread:
             InvalidMessage: one of them cannot be taken (unknown role, a tool result without its call, ...).
             Conflict: the thread's tip is not `expected_tip`, or an id is there with other content.
         """
+        return self._engine.store.append(self._append_request(messages, expected_tip))
+
+    def _append_request(self, messages: Iterable[Given], expected_tip: int | None) -> Append:
         from bethink.formats import from_any
 
         given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
-        return append(self._engine, self.namespace, self._id, given, expected_tip=expected_tip)
+        return append_request(self._engine, self.namespace, self._id, given, expected_tip=expected_tip)
 
     def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:
         """The newest `limit` messages (all if left out), oldest first; with `before`, those below that seq. [] if there is

@@ -13,8 +13,9 @@ looks at a lone tool message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -37,6 +38,7 @@ __all__ = [
     "checked",
     "groups",
     "lowest_trust",
+    "made",
     "same_message",
 ]
 
@@ -139,6 +141,24 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.tier == "permanent" or self.role in ("system", "developer")
 
 
+def made(
+    role: Role,
+    content: str | Sequence[Part] | None,
+    *,
+    tool_calls: Sequence[ToolCall] = (),
+    metadata: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Message:
+    """A message that shares nothing with what the caller may still change: sequences become tuples, the metadata a dict."""
+    return Message(
+        role=role,
+        content=content if content is None or isinstance(content, str) else tuple(content),
+        tool_calls=tuple(tool_calls),
+        metadata=dict(metadata or {}),
+        **fields,
+    )
+
+
 class Group(msgspec.Struct, frozen=True):
     """Messages that are kept or dropped as one, in thread order. `messages` is never empty."""
 
@@ -156,8 +176,14 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def open_calls(self) -> tuple[str, ...]:
         """Ids of calls that have no result yet (a tool still running, an approval still awaited), in call order."""
+        calls = [call.id for message in self.messages if message.tool_calls for call in message.tool_calls]
+        if not calls:
+            return ()
         answered = {message.tool_call_id for message in self.messages if message.role == "tool"}
-        return tuple(call.id for message in self.messages for call in message.tool_calls if call.id not in answered)
+        return tuple(call for call in calls if call not in answered)
+
+
+_seq = attrgetter("seq")
 
 
 def groups(messages: Iterable[Message]) -> tuple[Group, ...]:
@@ -167,10 +193,10 @@ def groups(messages: Iterable[Message]) -> tuple[Group, ...]:
     providers accept, and the time at which it became news.
     """
     members: dict[int, list[Message]] = {}
-    for message in messages:
+    for message in sorted(messages, key=_seq):
         members.setdefault(message.group, []).append(message)
-    found = [Group(tuple(sorted(group, key=lambda message: message.seq))) for group in members.values()]
-    return tuple(sorted(found, key=lambda group: group.last_seq))
+    completed = sorted(members.values(), key=lambda group: group[-1].seq)
+    return tuple([Group(tuple(group)) for group in completed])
 
 
 def lowest_trust(labels: Iterable[Trust]) -> Trust:
@@ -199,7 +225,7 @@ def checked(message: Message, field: str = "message") -> Message:
     _check_calls(message, field)
     if message.metadata:
         check_json(message.metadata, f"{field}.metadata", InvalidMessage)
-    size = len(message.raw.json) if message.raw else len(canonical_json(message))
+    size = len(message.raw.json) if message.raw else _size(message)
     if size > MAX_MESSAGE_BYTES:
         raise InvalidMessage(
             field,
@@ -209,6 +235,16 @@ def checked(message: Message, field: str = "message") -> Message:
     if message.created_at is None:
         return message
     return msgspec.structs.replace(message, created_at=utc(message.created_at, f"{field}.created_at", InvalidMessage))
+
+
+def _size(message: Message) -> int:
+    """Bytes of its JSON; an upper bound of them where that is far below the limit anyway."""
+    if isinstance(message.content, str) and not message.tool_calls and not message.metadata:
+        # JSON escapes a character with six bytes at most; names and ids are short.
+        most = 6 * len(message.content) + 4_096
+        if most < MAX_MESSAGE_BYTES:
+            return most
+    return len(canonical_json(message))
 
 
 def _check_content(message: Message, field: str) -> None:

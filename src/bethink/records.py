@@ -60,7 +60,7 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     end: int = 0
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One line of a summary: a text, the ids of the messages it rests on (never empty), when the newest of them was said."""
 
     text: str
@@ -183,7 +183,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.covers[-1][1]
 
 
-class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One line of a context outside the recent messages: where it stood, what it was made of, why it was there.
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bethink.messages import Message
 from bethink.records import Insight, Line, Node, Note, Receipt, ReceiptLine, Source, Summary
-from bethink.retrieval.terms import index_terms as terms_of
+from bethink.retrieval.terms import index_terms
 from bethink.storage.derive import (
-    index_terms,
     node_without,
     nodes_within,
     receipt_shows,
@@ -20,6 +20,7 @@ from bethink.storage.derive import (
     rehomed,
     reopened,
     summary_without,
+    terms_of,
 )
 from bethink.testing.doubles import START
 
@@ -236,5 +237,12 @@ class TestReceipt:
             assert not self.shows(**{sort: {"m", "r", "n"} - {name}})
 
 
-def test_a_reworded_text_is_indexed_as_any_other() -> None:
-    assert index_terms("Bees make honey") == terms_of("Bees make honey")
+def test_a_message_is_found_by_its_words_unless_it_is_in_view_anyway() -> None:
+    assert terms_of(Message(role="user", content="Bees make honey")) == index_terms("Bees make honey")
+    assert terms_of(Message(role="system", content="Bees make honey")) == ""
+    assert terms_of(Message(role="user", content="Bees make honey", tier="permanent")) == ""
+
+
+def test_what_lies_far_down_a_message_is_not_found() -> None:
+    terms = terms_of(Message(role="user", content="bees " * 4_000 + "honey")).split()
+    assert set(terms) == {"bee"}

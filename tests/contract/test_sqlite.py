@@ -33,17 +33,17 @@ from bethink.storage.base import (
     Found,
     Put,
     Read,
-    RecordEntry,
     Scan,
     Scope,
     Search,
     Store,
 )
-from bethink.storage.sqlite import SqliteStore, units
+from bethink.storage.sqlite import SqliteStore, tail
 from bethink.storage.sqlite import search as searching
 from bethink.storage.sqlite.connection import Options
 from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.values import path_range
 from bethink.storage.sqlite.verify import needles_of
 from bethink.storage.sqlite.writer import Writer
 from bethink.testing.doubles import HashEmbedder
@@ -75,8 +75,12 @@ def add(store: Store, thread_id: str, *texts: str, namespace: tuple[str, ...] = 
         Message(role="user", content=text, id=f"{prefix}-{thread_id}-{number}", created_at=AT)
         for number, text in enumerate(texts)
     )
-    terms = tuple(index_terms(text) for text in texts)
-    store.append(Append(namespace=namespace, thread_id=thread_id, at=AT, messages=messages, terms=terms))
+    store.append(Append(namespace=namespace, thread_id=thread_id, at=AT, messages=messages))
+
+
+def unsettled(store: SqliteStore) -> int:
+    with store._readers.reading() as database:
+        return len(database.execute(q.tail_numbers, (*path_range(EVERYTHING), -1)))
 
 
 def texts(store: Store, thread_id: str, namespace: tuple[str, ...] = NS) -> list[str]:
@@ -87,12 +91,12 @@ def texts(store: Store, thread_id: str, namespace: tuple[str, ...] = NS) -> list
 
 
 class TestSqliteStore(StoreContract):
-    """With apsw and everything merged at once, and with sqlite3 and nothing merged: both places where search looks."""
+    """With apsw and tails settled by every search, and with sqlite3 and no tail ever: both places where search looks."""
 
     @pytest.fixture(params=["apsw", "sqlite3"])
     def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         if request.param == "apsw":
-            monkeypatch.setattr(units, "MERGE_EVERY", 1)
+            monkeypatch.setattr(tail, "LONGEST", 0)
             monkeypatch.setattr(searching, "_MANY", 1)
         self.driver: Driver = request.param
         with closing(opened(tmp_path / "memory.db", self.driver)) as store:
@@ -105,7 +109,7 @@ class TestSqliteStore(StoreContract):
 
 class SqliteMachine(StoreMachine):
     def make_store(self) -> Store:
-        self.merge_every, units.MERGE_EVERY = units.MERGE_EVERY, 3
+        self.longest, tail.LONGEST = tail.LONGEST, 2
         self.many, searching._MANY = searching._MANY, 1
         return opened(_fresh_path())
 
@@ -119,7 +123,7 @@ class SqliteMachine(StoreMachine):
             problems = self.store.check()
             assert problems == [], problems
         finally:
-            units.MERGE_EVERY = self.merge_every
+            tail.LONGEST = self.longest
             searching._MANY = self.many
             super().teardown()
 
@@ -289,13 +293,13 @@ SCRIPTS = [
 
 
 @pytest.mark.parametrize("text", SCRIPTS)
-def test_every_term_is_one_token_before_and_after_the_merge(store: SqliteStore, text: str) -> None:
+def test_every_term_is_one_token_before_and_after_the_thread_is_settled(store: SqliteStore, text: str) -> None:
     terms = tuple(dict.fromkeys(index_terms(text).split(" ")))
     add(store, "t", text)
     before = store.search(Search(scope=Scope(NS), terms=terms))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(units, "MERGE_EVERY", 1)
-        add(store, "t", "z", prefix="other")
+    assert unsettled(store) == 1
+    store.scan(Scan(what="pending", scope=EVERYTHING))
+    assert unsettled(store) == 0
     after = store.search(Search(scope=Scope(NS), terms=terms))
     assert before.candidates == after.candidates
     assert before.frequency == after.frequency == dict.fromkeys(terms, 1)
@@ -303,31 +307,54 @@ def test_every_term_is_one_token_before_and_after_the_merge(store: SqliteStore, 
 
 @pytest.mark.parametrize("term", ['a"b', "a*", "^a", "NEAR(a", "a:b", "-a", "(", "'", "AND", "日本", "👩‍👧", "a_b", "a-b"])
 def test_V058_any_term_is_a_word_and_never_an_operator(store: SqliteStore, term: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units, "MERGE_EVERY", 1)
-    term = term.lower()
+    monkeypatch.setattr(tail, "LONGEST", 0)
+    monkeypatch.setattr(tail, "terms_of", lambda _: f"{term} other")
     message = Message(role="user", content="x", id="m1", created_at=AT)
-    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=(message,), terms=(f"{term} other",)))
+    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=(message,)))
     found = store.search(Search(scope=Scope(NS), terms=(term,)))
     assert [(candidate.id, candidate.counts) for candidate in found.candidates] == [("m1", {term: 1})]
     assert found.frequency == {term: 1}
 
 
-def test_a_batch_is_merged_when_it_is_complete(store: SqliteStore) -> None:
-    add(store, "t", *[f"bees number {number}" for number in range(units.MERGE_EVERY - 1)])
-    with store._readers.reading() as database:
-        assert units.merged_through(database) == 0
+def test_a_search_settles_long_tails_and_leaves_short_ones(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "_BATCH", 10)
+    query = Search(scope=Scope(NS), terms=("bee",), limit=1000)
+    add(store, "t", *[f"bees number {number}" for number in range(tail.LONGEST)])
+    before = store.search(query)
+    assert unsettled(store) == tail.LONGEST
+    assert before.frequency == {"bee": tail.LONGEST}
     add(store, "t", "bees once more", prefix="last")
-    with store._readers.reading() as database:
-        assert units.merged_through(database) == units.MERGE_EVERY
+    after = store.search(query)
+    assert unsettled(store) == 0
+    assert after.frequency == {"bee": tail.LONGEST + 1}
+    assert {each.id for each in after.candidates} == {each.id for each in before.candidates} | {"last-t-0"}
+
+
+def test_a_tail_that_cannot_be_settled_is_searched_as_it_is(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise StoreBusy("locked")
+
+    add(store, "t", *[f"bees number {number}" for number in range(tail.LONGEST + 1)])
+    monkeypatch.setattr(store._writer, "run", busy)
     found = store.search(Search(scope=Scope(NS), terms=("bee",), limit=1000))
-    assert found.frequency == {"bee": units.MERGE_EVERY}
-    assert len(found.candidates) == units.MERGE_EVERY
+    assert (len(found.candidates), found.frequency) == (tail.LONGEST + 1, {"bee": tail.LONGEST + 1})
+    monkeypatch.undo()
+
+
+def test_what_is_known_of_a_thread_is_the_same_before_and_after_it_is_settled(store: SqliteStore) -> None:
+    add(store, "t", "bees", "honey")
+    add(store, "u", "wax")
+    before = store.scan(Scan(what="threads", scope=EVERYTHING)).items
+    assert unsettled(store) == 3
+    store.scan(Scan(what="pending", scope=EVERYTHING))
+    assert unsettled(store) == 0
+    assert store.scan(Scan(what="threads", scope=EVERYTHING)).items == before
 
 
 def test_V079_a_scope_that_held_everything_stays_strict_when_others_come(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(units, "MERGE_EVERY", 1)
+    monkeypatch.setattr(tail, "LONGEST", 0)
     monkeypatch.setattr(searching, "_MANY", 1)
     query = Search(scope=Scope(("acme",), subtree=True), terms=("bee",))
     add(store, "t", "bees of acme")
@@ -363,7 +390,7 @@ def test_V041_another_store_sees_new_and_forgotten_vectors_at_its_next_search(st
 
 
 def test_records_of_another_namespace_leave_the_revision(store: SqliteStore) -> None:
-    note = RecordEntry(Note(id="r1", text="bees", trust="user", recorded_at=AT), "bee")
+    note = Note(id="r1", text="bees", trust="user", recorded_at=AT)
     store.put(Put(namespace=NS, records=(note,)))
     before = store.revision(NS)
     store.put(Put(namespace=("acme", "bob"), records=(note,)))
@@ -373,7 +400,7 @@ def test_records_of_another_namespace_leave_the_revision(store: SqliteStore) -> 
 
 def test_only_the_rarest_terms_are_looked_for(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_LOOKED_AT", 10)
-    monkeypatch.setattr(units, "MERGE_EVERY", 1)
+    monkeypatch.setattr(tail, "LONGEST", 0)
     add(store, "t", *["bees bees"] * 20, *["honey"] * 12, "bees and honey and a badger", "badger")
     found = store.search(Search(scope=Scope(NS), terms=("bee", "honey", "badger"), limit=2))
     assert {candidate.id for candidate in found.candidates} == {"m-t-32", "m-t-33"}
@@ -449,9 +476,9 @@ def test_a_call_id_that_came_back_is_answered_again_when_its_second_call_is_forg
 
     result = Message(role="tool", content="four", tool_call_id="c", id="m2", created_at=AT)
     batch = (call("m1"), result, call("m3"))
-    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=batch, terms=("", "", "")))
+    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=batch))
     store.forget(Forget(scope=Scope(NS), at=AT, message_id="m3"))
-    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=(call("m4"),), terms=("",)))
+    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=(call("m4"),)))
     assert [message.id for message in store.read(Read(namespace=NS, thread_id="t")).messages] == ["m1", "m2", "m4"]
 
 
@@ -535,7 +562,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, driver: Driver) -
 def test_a_damaged_page_is_CorruptStore(tmp_path: Path, driver: Driver) -> None:
     path = tmp_path / "memory.db"
     with closing(opened(path, driver)) as store:
-        add(store, "t", *[f"message {number} " * 30 for number in range(200)])
+        add(store, "t", *[f"message {number} " * 30 for number in range(1_000)])
     content = bytearray(path.read_bytes())
     for page in range(len(content) // 8192, len(content) // 4096):
         content[page * 4096 : page * 4096 + 64] = b"\xff" * 64
@@ -600,8 +627,8 @@ def test_V048_times_are_the_same_instant_in_every_zone(tmp_path: Path, monkeypat
         time.tzset()
         with closing(opened(tmp_path / f"{zone[:4]}.db")) as store:
             message = Message(role="user", content="hi", id="m1", created_at=at)
-            store.append(Append(namespace=NS, thread_id="t", at=at, messages=(message,), terms=("hi",)))
-            store.put(Put(namespace=NS, records=(RecordEntry(Note(id="r1", text="x", trust="user", recorded_at=at)),)))
+            store.append(Append(namespace=NS, thread_id="t", at=at, messages=(message,)))
+            store.put(Put(namespace=NS, records=(Note(id="r1", text="x", trust="user", recorded_at=at),)))
             transcript = store.read(Read(namespace=NS, thread_id="t"))
             record = store.scan(Scan(what="records", scope=Scope(NS))).items[0].record  # type: ignore[union-attr]
             seen += [transcript.thread.created_at, transcript.messages[0].created_at, record.recorded_at]
@@ -612,6 +639,6 @@ def test_V048_times_are_the_same_instant_in_every_zone(tmp_path: Path, monkeypat
 
 
 def test_queries_that_nothing_uses_are_not_kept() -> None:
-    folder = Path(units.__file__).parent
+    folder = Path(tail.__file__).parent
     code = "\n".join(path.read_text() for path in sorted(folder.glob("*.py")))
     assert [name for name in q.names if f"q.{name}" not in code] == []

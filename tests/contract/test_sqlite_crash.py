@@ -18,7 +18,6 @@ import pytest
 from bethink.errors import BethinkError, StoreError
 from bethink.messages import Message, ToolCall
 from bethink.records import Line, Node, Note, Receipt, Source
-from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Append,
     Cite,
@@ -28,13 +27,13 @@ from bethink.storage.base import (
     Get,
     Put,
     Read,
-    RecordEntry,
     Retire,
     Scan,
     Scope,
+    Search,
     What,
 )
-from bethink.storage.sqlite import SqliteStore, units
+from bethink.storage.sqlite import SqliteStore, tail
 from bethink.storage.sqlite.driver import Database
 from bethink.testing.doubles import HashEmbedder
 from bethink.threads import ForkPoint, ThreadInfo
@@ -52,8 +51,7 @@ def message(name: str, text: str) -> Message:
 
 
 def append(thread_id: str, *messages: Message, fork_of: ForkPoint | None = None) -> Append:
-    terms = tuple(index_terms(each.text) for each in messages)
-    return Append(namespace=NS, thread_id=thread_id, at=AT, messages=messages, terms=terms, fork_of=fork_of)
+    return Append(namespace=NS, thread_id=thread_id, at=AT, messages=messages, fork_of=fork_of)
 
 
 def node(name: str, first: int, last: int, *sources: str) -> Node:
@@ -61,9 +59,9 @@ def node(name: str, first: int, last: int, *sources: str) -> Node:
     return Node(id=name, level=1, covers=((first, last),), lines=lines, author="extractive", created_at=AT)
 
 
-def note(name: str, *sources: tuple[str, str]) -> RecordEntry:
+def note(name: str, *sources: tuple[str, str]) -> Note:
     rests_on = tuple(Source(message_id, thread_id, f"as {message_id} says it") for thread_id, message_id in sources)
-    return RecordEntry(Note(id=name, text=f"note {name}", trust="user", recorded_at=AT, sources=rests_on), f"note {name}")
+    return Note(id=name, text=f"note {name}", trust="user", recorded_at=AT, sources=rests_on)
 
 
 # -- kill -9 --------------------------------------------------------------------------------------------------------------
@@ -71,7 +69,7 @@ def note(name: str, *sources: tuple[str, str]) -> RecordEntry:
 
 def live(path: str, seed: str) -> None:
     """Random operations; a line of standard output for each message that is stored or gone for good."""
-    units.MERGE_EVERY = 8
+    tail.LONGEST = 8
     chance = random.Random(seed)
     store = SqliteStore(path)
     store.bind_embedder(EMBEDDER.fingerprint)
@@ -88,7 +86,7 @@ def live(path: str, seed: str) -> None:
 
 def _act(store: SqliteStore, chance: random.Random, name: str) -> None:
     thread_id = f"t{chance.randrange(4)}"
-    act = chance.choice(("append", "append", "append", "batch", "put", "fold", "embed", "forget", "fork"))
+    act = chance.choice(("append", "append", "append", "batch", "put", "fold", "search", "embed", "forget", "fork"))
     if act == "append":
         store.append(append(thread_id, message(name, f"bees and honey {name} " * chance.randrange(1, 60))))
         print("stored", thread_id, name, flush=True)
@@ -111,6 +109,8 @@ def _act(store: SqliteStore, chance: random.Random, name: str) -> None:
         store.fold(
             Fold(namespace=NS, thread_id=thread_id, nodes=(summary,) if fresh else (), through=last, expected_through=through)
         )
+    elif act == "search":
+        store.search(Search(scope=SCOPE, terms=("bee",)))
     elif act == "embed":
         items = store.scan(Scan(what="pending", scope=SCOPE, limit=20)).items
         vectors = tuple((item.unit, EMBEDDER.stored(item.text)) for item in items)  # type: ignore[union-attr]
@@ -193,8 +193,7 @@ class Failing:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
-    """A thread of six messages with a call, one folded, one fork, records, vectors; merged every second unit."""
-    monkeypatch.setattr(units, "MERGE_EVERY", 2)
+    """A thread of six messages with a call, one folded, one fork, records, vectors."""
     with closing(SqliteStore(tmp_path / "memory.db", durability="normal")) as store:
         store.bind_embedder(EMBEDDER.fingerprint)
         call = Message(role="assistant", tool_calls=(ToolCall("c1", "f"),), id="m3", created_at=AT)
@@ -235,7 +234,7 @@ def _append(store: SqliteStore) -> object:
 
 
 def _append_to_new(store: SqliteStore) -> object:
-    return store.append(Append(namespace=(*NS, "new"), thread_id="t", at=AT, messages=(message("x", "wax"),), terms=("wax",)))
+    return store.append(Append(namespace=(*NS, "new"), thread_id="t", at=AT, messages=(message("x", "wax"),)))
 
 
 def _fork(store: SqliteStore) -> object:
@@ -294,6 +293,24 @@ def test_V021_V022_whichever_statement_fails_all_of_it_happens_or_nothing(
     store.close()
     with closing(SqliteStore(store.path, durability="normal")) as reopened:
         assert reopened.check() == []
+
+
+def test_a_settling_that_fails_anywhere_leaves_every_word_to_be_found(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "LONGEST", 0)
+    failing: Any = Failing(store._writer.alone(lambda database: database))
+    store._writer._database = failing
+    for statement in range(100):
+        store.append(append("t", message(f"s{statement}", "wax")))
+        failing.left, failing.failed = statement, False
+        found = store.search(Search(scope=SCOPE, terms=("wax",)))
+        failing.left = None
+        assert found.frequency == {"wax": statement + 1}
+        assert store.check() == []
+        if not failing.failed:
+            break
+    assert statement > 5
 
 
 def test_the_failing_database_fails_at_every_statement(store: SqliteStore) -> None:

@@ -14,8 +14,7 @@ import pytest
 
 from bethink.messages import Message, ToolCall
 from bethink.records import Note
-from bethink.retrieval.terms import index_terms
-from bethink.storage.base import Append, Put, Read, RecordEntry, Scan, Scope, Search
+from bethink.storage.base import Append, Put, Read, Scan, Scope, Search
 from bethink.storage.sqlite import SqliteStore
 from bethink.testing.doubles import HashEmbedder
 
@@ -28,15 +27,14 @@ TURNS = 50
 
 def say(store: SqliteStore, thread_id: str, *ids: str) -> None:
     messages = tuple(Message(role="user", content=f"message {name}", id=name, created_at=AT) for name in ids)
-    terms = tuple(index_terms(message.text) for message in messages)
-    store.append(Append(namespace=NS, thread_id=thread_id, at=AT, messages=messages, terms=terms))
+    store.append(Append(namespace=NS, thread_id=thread_id, at=AT, messages=messages))
 
 
 def turn(store: SqliteStore, thread_id: str, name: str) -> None:
     """A call and its result, as one batch."""
     call = Message(role="assistant", tool_calls=(ToolCall(f"call-{name}", "f"),), id=f"{name}-call", created_at=AT)
     result = Message(role="tool", content="ok", tool_call_id=f"call-{name}", id=f"{name}-result", created_at=AT)
-    store.append(Append(namespace=NS, thread_id=thread_id, at=AT, messages=(call, result), terms=("", "")))
+    store.append(Append(namespace=NS, thread_id=thread_id, at=AT, messages=(call, result)))
 
 
 def ids_of(store: SqliteStore, thread_id: str) -> list[str]:
@@ -66,7 +64,7 @@ def write_all(path: str, name: str) -> None:
             say(store, f"own-{name}", f"{name}-{number:03d}")
             turn(store, "turns", f"{name}-{number:03d}")
             note = Note(id=f"r-{name}-{number}", text=f"note {name} {number}", trust="user", recorded_at=AT)
-            store.put(Put(namespace=NS, records=(RecordEntry(note, index_terms(note.text)),)))
+            store.put(Put(namespace=NS, records=(note,)))
             ids_of(store, "shared")
 
 

@@ -40,7 +40,7 @@ def schema(database: Database) -> list[tuple[object, ...]]:
 def with_a_message(path: Path) -> None:
     with closing(SqliteStore(path, durability="normal")) as store:
         message = Message(role="user", content="hello", id="m1", created_at=AT)
-        store.append(Append(namespace=("a",), thread_id="t", at=AT, messages=(message,), terms=("hello",)))
+        store.append(Append(namespace=("a",), thread_id="t", at=AT, messages=(message,)))
 
 
 @pytest.fixture

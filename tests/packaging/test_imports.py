@@ -27,7 +27,7 @@ LAYERS = (
     ("importing", "insights"),
     ("retrieval", "storage"),
     ("context",),
-    ("engine",),
+    ("async_appends", "engine"),
     ("steps",),
     ("memory",),
     ("async_memory",),

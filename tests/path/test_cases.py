@@ -77,7 +77,7 @@ def filled(store: GatedStore) -> Memory:
 
 def appended(text: str) -> Append:
     message = Message(role="user", content=text, id="late", created_at=START)
-    return Append(namespace=("default",), thread_id="t", at=START, messages=(message,), terms=("late",))
+    return Append(namespace=("default",), thread_id="t", at=START, messages=(message,))
 
 
 def test_V038_a_message_that_comes_while_a_fold_is_made_is_not_covered_by_it() -> None:

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink.messages import Message, Part, ToolCall
-from bethink.models.tokens import IMAGE_TOKENS, BuiltinCounter, message_tokens, truncate
+from bethink.models.cached import CachedCounter
+from bethink.models.tokens import IMAGE_TOKENS, SLICE, BuiltinCounter, message_tokens, truncate
 
 COUNTER = BuiltinCounter()
 
@@ -200,6 +201,33 @@ def test_a_text_of_megabytes_is_counted_in_parts_without_losing_any() -> None:
 
 
 # -- messages -------------------------------------------------------------------------------------------------------------
+
+
+# Words that tell English and words that do not, and every kind of blank, so that lines begin and end in all ways.
+_WORDS = ("the", " you have", "and ", "Kissa", " istuu", "ämpäri", "日本", "👍", "12345", "- ", "(user)", "'s", "x" * 70)
+_BLANKS = ("\n", "\n\n", " \n", "\n ", "\r\n", "\r", "\t", " ", "\u2028", "\x00", "\x1c")
+_LINES = st.lists(st.sampled_from((*_WORDS, *_BLANKS)), max_size=60).map("".join)
+
+
+@given(texts=st.lists(st.one_of(_LINES, st.text(max_size=60)), max_size=4))
+def test_lines_counted_before_count_the_same_in_any_text(texts: list[str]) -> None:
+    remembering = CachedCounter(COUNTER)
+    for text in (*texts, "\n".join(texts), "\n".join(reversed(texts))):
+        assert remembering.count(text) == COUNTER.count(text)
+
+
+@pytest.mark.parametrize("length", [SLICE - 1, SLICE, SLICE + 1, 2 * SLICE])
+def test_lines_counted_before_count_the_same_in_a_text_counted_in_parts(length: int) -> None:
+    text = ("Kissa istuu puussa\nand the dog sits under it\n" * 4_000)[:length]
+    assert CachedCounter(COUNTER).count(text) == COUNTER.count(text)
+
+
+def test_a_counter_made_from_the_built_in_one_has_the_last_word() -> None:
+    class Twice(BuiltinCounter):
+        def count(self, text: str) -> int:
+            return 2 * super().count(text)
+
+    assert CachedCounter(Twice()).count("one\ntwo") == 2 * COUNTER.count("one\ntwo")
 
 
 def test_V063_arguments_of_tool_calls_are_counted() -> None:

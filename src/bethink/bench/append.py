@@ -15,7 +15,7 @@ LangGraph writes the whole state at each put, so a longer conversation costs it 
 messages, as those of bethink and openai-agents grow here without end. In a graph it also commits the writes of each step
 (`put_writes`); that is left out here.
 
-Part two: many threads append, each to a thread of its own, with group commit and with one commit for each append.
+Part two: many writers at once, with group commit and with one commit for each append, see `writers`.
 
 What is compared is calls a second over whole repeats ("rate"), beside the ratio of median calls.
 """
@@ -27,16 +27,15 @@ import asyncio
 import importlib.util
 import os
 import tempfile
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
 
 from bethink.async_memory import AsyncMemory
 from bethink.bench.measure import Series, Spread, columns, milliseconds, print_json, spread, take_turns
 from bethink.bench.talk import text_of
+from bethink.bench.writers import Load, measure
 from bethink.memory import Memory
 from bethink.storage.sqlite import SqliteStore
 
@@ -75,7 +74,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--repeats", type=int, default=5, help="repeats (5)")
     parser.add_argument("--stint", type=int, default=25, help="calls in a row in each turn (25)")
     parser.add_argument("--size", type=int, default=600, help="characters of a message (600)")
-    parser.add_argument("--threads", type=int, default=32, help="concurrent writers in part two (32)")
+    parser.add_argument("--writers", type=int, default=32, help="concurrent writers in part two (32)")
     parser.add_argument("--each", type=int, default=20, help="appends of each of them in a repeat (20)")
     parser.add_argument("--folder", type=Path, help="where to put the databases (a temporary folder)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -84,8 +83,8 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         series, synchronous, missing = asyncio.run(_one_at_a_time(folder, options))
-        alone, grouped = _many_writers(folder, options)
-    group_ratio = _ratio(grouped, alone)
+        writers = measure(folder, Load(options.writers, options.each, options.size), options.repeats)
+    group_ratio = writers["tasks"].ratio
     ratios = {name: series[OURS].times_the_rate_of(one) for name, one in series.items() if name in PEERS}
     reached = all(ratios[peer].median >= goal for peer, goal in GOALS.items() if peer in ratios)
     reached = reached and group_ratio.median >= GROUP_GOAL
@@ -96,20 +95,27 @@ def main(argv: list[str]) -> int:
                 "rate_ratio": ratios,
                 "median_ratio": {peer: series[OURS].times_as_fast_as(series[peer]) for peer in ratios},
                 "writers": {
-                    "threads": options.threads,
-                    "group_commit_per_second": spread(grouped),
-                    "one_commit_each_per_second": spread(alone),
-                    "ratio": group_ratio,
+                    kind: {
+                        "count": options.writers,
+                        "group_commit_per_second": spread(found.grouped),
+                        "one_commit_each_per_second": spread(found.alone),
+                        "ratio": found.ratio,
+                    }
+                    for kind, found in writers.items()
                 },
                 "not_installed": missing,
             }
         )
     else:
         _print(options, series, synchronous, missing, ratios)
-        print(f"\n{options.threads} threads, {options.each} appends each, appends a second")
-        print(f"  one commit for each   {spread(alone).text('.0f')}")
-        print(f"  group commit          {spread(grouped).text('.0f')}")
-        print(f"  ratio                 {group_ratio.text('.1f')}   goal {GROUP_GOAL:g}: {_verdict(group_ratio, GROUP_GOAL)}")
+        print(f"\n{options.writers} writers at once, {options.each} appends each, appends a second\n")
+        rows = [["", "one commit each", "group commit", "ratio", "goal"]]
+        for kind, found in writers.items():
+            goal = f"{GROUP_GOAL:g} {_verdict(group_ratio, GROUP_GOAL)}" if kind == "tasks" else "-"
+            rows.append(
+                [kind, spread(found.alone).text(".0f"), spread(found.grouped).text(".0f"), found.ratio.text(".1f"), goal]
+            )
+        print(columns(rows))
     return 0 if reached else 1
 
 
@@ -254,55 +260,6 @@ def _disk(folder: Path, texts: Sequence[str], stack: AsyncExitStack) -> Contesta
         sync(file)
 
     return Contestant(call, None)
-
-
-# -- many writers ---------------------------------------------------------------------------------------------------------
-
-
-def _many_writers(folder: Path, options: argparse.Namespace) -> tuple[list[float], list[float]]:
-    """Appends a second in each repeat: with one commit for each append, and with group commit; in turns."""
-    alone: list[float] = []
-    grouped: list[float] = []
-    with (
-        Memory(store=(one_each := SqliteStore(folder / "alone.db")), embedder=None) as apart,
-        Memory(store=SqliteStore(folder / "grouped.db"), embedder=None) as together,
-    ):
-        one_each._writer.max_group = 1
-        for repeat in range(-1, options.repeats):
-            for memory, rates in ((apart, alone), (together, grouped)):
-                rate = _rate_of_writers(memory, repeat, options)
-                if repeat >= 0:
-                    rates.append(rate)
-    return alone, grouped
-
-
-def _rate_of_writers(memory: Memory, repeat: int, options: argparse.Namespace) -> float:
-    """Appends a second of all threads together, from the moment they may start until the last is done."""
-    start = threading.Barrier(options.threads + 1)
-
-    def write(writer: int) -> None:
-        thread = memory.thread(f"writer-{writer}")
-        messages = [
-            {"role": "user", "content": text_of((repeat + 1) * 1_000_000 + writer * 1_000 + number, options.size)}
-            for number in range(options.each)
-        ]
-        start.wait()
-        for message in messages:
-            thread.append([message])
-
-    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(options.threads)]
-    for writer in writers:
-        writer.start()
-    start.wait()
-    started = perf_counter()
-    for writer in writers:
-        writer.join()
-    seconds = perf_counter() - started
-    return float(options.threads * options.each / seconds)
-
-
-def _ratio(ours: list[float], theirs: list[float]) -> Spread:
-    return spread([one / other for one, other in zip(ours, theirs, strict=True)])
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ from bethink.models import Embedder
 from bethink.models.minilm import MiniLM
 from bethink.retrieval.rank import DEFAULT, Ranker, RecallResult
 from bethink.retrieval.recall import recall
-from bethink.retrieval.terms import index_terms
 from bethink.storage.base import Append, Pending, Put, Scan, Scope, Store
 from bethink.storage.reference import ReferenceStore
 
@@ -198,8 +197,7 @@ def _fill(store: Store, scope: Scope, sample: _Sample, embedder: Embedder | None
     """Store the turns with their vectors; returns which turn each message id is."""
     turn_of: dict[str, str] = {}
     for thread_id, messages in sample.threads.items():
-        terms = tuple(index_terms(message.text) for message in messages)
-        store.append(Append(namespace=scope.namespace, thread_id=thread_id, at=_NOW, messages=messages, terms=terms))
+        store.append(Append(namespace=scope.namespace, thread_id=thread_id, at=_NOW, messages=messages))
         turn_of.update((message.id, message.metadata["dia_id"]) for message in messages)
     if embedder is not None:
         store.bind_embedder(embedder.fingerprint)

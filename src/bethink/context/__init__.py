@@ -20,8 +20,8 @@ from bethink.context.items import (
     SectionName,
     handle,
     item_of_message,
+    item_of_node,
     item_of_record,
-    items_of_node,
     items_of_summary,
 )
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
@@ -37,8 +37,8 @@ __all__ = [
     "compose",
     "handle",
     "item_of_message",
+    "item_of_node",
     "item_of_record",
-    "items_of_node",
     "items_of_summary",
     "rebuild",
     "receipt_for",

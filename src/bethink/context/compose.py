@@ -41,12 +41,14 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         pinned: messages always in view, by seq.
         recent: the newest groups in `messages.groups` order: what compaction decided to keep in view.
+        sizes: tokens of each recent group, by its number.
         waiting: groups whose calls have no result yet; not shown, since a provider refuses a call without its result.
         items: candidates for the memory block, each section in the order in which it is to be filled.
     """
 
     pinned: tuple[Message, ...] = ()
     recent: tuple[Group, ...] = ()
+    sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
     waiting: tuple[Group, ...] = ()
     items: tuple[Item, ...] = ()
 
@@ -57,6 +59,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         recent: whole messages; those in `cuts` are shortened only when rendered.
         cuts: seq to (characters kept at the start, characters kept at the end).
+        tokens: of all of it as it is shown.
     """
 
     pinned: tuple[Message, ...]
@@ -64,6 +67,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     recent: tuple[Message, ...]
     cuts: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     omitted: tuple[str, ...] = ()
+    tokens: int
 
 
 def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Settings) -> Composition:
@@ -77,26 +81,32 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
     """
     must = _must_have(found, budget, counter)
     recent = _choose_recent(found, budget - must, counter)
-    free = budget - must - recent.tokens
+    used = must + recent.tokens
     # The block has its share, and where the talk is still short also what that leaves below the compaction trigger.
-    below_trigger = int(settings.compaction_trigger * budget) - must - recent.tokens
-    block = _choose_block(found.items, min(free, max(int(settings.memory_share * budget), below_trigger)), counter)
+    below_trigger = int(settings.compaction_trigger * budget) - used
+    free = min(budget - used, max(int(settings.memory_share * budget), below_trigger))
+    block, block_tokens = _choose_block(found.items, free, counter)
     waiting = tuple(
         f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
     )
     return Composition(
-        pinned=found.pinned, block=block, recent=recent.messages, cuts=recent.cuts, omitted=waiting + recent.omitted
+        pinned=found.pinned,
+        block=block,
+        recent=recent.messages,
+        cuts=recent.cuts,
+        omitted=waiting + recent.omitted,
+        tokens=used + block_tokens,
     )
 
 
 def _must_have(found: Sources, budget: int, counter: TokenCounter) -> int:
     """Tokens of what may not be left out."""
     newest = _newest_user_group(found)
-    block = memory_message([shown(item, counter) for item in found.items if item.section == "pinned"])
+    pinned = [shown(item, counter) for item in found.items if item.section == "pinned"]
     parts = (
         ("pinned messages", size_of(found.pinned, counter)),
-        ("newest user message", 0 if newest is None else size_of(found.recent[newest].messages, counter)),
-        ("pinned records", 0 if block is None else message_tokens(block, counter)),
+        ("newest user message", 0 if newest is None else found.sizes[found.recent[newest].number]),
+        ("pinned records", _block_tokens(pinned, counter)),
     )
     needed = sum(tokens for _, tokens in parts)
     if needed > budget:
@@ -130,7 +140,7 @@ def _choose_recent(found: Sources, free: int, counter: TokenCounter) -> _Recent:
     omitted: list[str] = []
     used = 0
     for group in reversed(found.recent[turn_start:]):
-        size = size_of(group.messages, counter)
+        size = found.sizes[group.number]
         if used + size > free:
             shortened = _shorten(group, free - used, counter)
             if shortened is None:
@@ -142,10 +152,10 @@ def _choose_recent(found: Sources, free: int, counter: TokenCounter) -> _Recent:
         kept.append(group)
     older = found.recent[: newest or 0]
     for position in range(len(older) - 1, -1, -1):
-        size = size_of(older[position].messages, counter)
+        size = found.sizes[older[position].number]
         if used + size > free:
             # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
-            omitted += [_did_not_fit(group, size_of(group.messages, counter)) for group in older[: position + 1]]
+            omitted += [_did_not_fit(group, found.sizes[group.number]) for group in older[: position + 1]]
             break
         used += size
         kept.append(older[position])
@@ -213,10 +223,10 @@ def _cut(message: Message, head: int, tail: int) -> Message:
 # -- the memory block -----------------------------------------------------------------------------------------------------
 
 
-def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tuple[Shown, ...]:
+def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tuple[tuple[Shown, ...], int]:
     """Fill the memory block: each section up to its share, then what is left over in the same order of sections.
 
-    `free` is what the block may cost besides its pinned lines.
+    `free` is what the block may cost besides its pinned lines. The number returned is what it does cost besides these.
     """
     lines: dict[int, Shown] = {}
 
@@ -229,34 +239,39 @@ def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tu
     sections: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
     for position, item in enumerate(items):
         sections[item.section].append(position)
-    block = sections["pinned"].copy()
-    pinned = len(block)
-    base = _block_tokens([line(position) for position in block], counter)
+    chosen = sections["pinned"].copy()
+    pinned = len(chosen)
+    base = _block_tokens([line(position) for position in chosen], counter)
     # The same words are shown once: a decision is in the profile and in the summary of the session that made it.
-    said = {items[position].text for position in block}
-    spent = 0 if block else _EMPTY_BLOCK_TOKENS
+    said = {items[position].text for position in chosen}
+    spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
+    filled = dict.fromkeys(BLOCK, 0)
     for shares in (_SHARES, _LEFT_OVER):
         for name, share in shares:
-            allowance = int(share * free)
-            mine = sum(line(position).tokens for position in block if items[position].section == name)
+            left = min(int(share * free) - filled[name], free - spent)
             for position in sections[name]:
-                if min(allowance - mine, free - spent) < _SHORTEST_LINE:
+                if left < _SHORTEST_LINE:
                     break
-                if items[position].text in said:
+                text = items[position].text
+                if text in said:
                     continue
                 tokens = line(position).tokens
-                cost = tokens if mine else tokens + _heading_tokens(name, counter)
+                cost = tokens if filled[name] else tokens + _heading_tokens(name, counter)
                 # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
-                if mine + cost > allowance or spent + cost > free:
+                if cost > left:
                     continue
-                block.append(position)
-                said.add(items[position].text)
-                spent, mine = spent + cost, mine + cost
+                chosen.append(position)
+                said.add(text)
+                filled[name] += tokens
+                spent, left = spent + cost, left - cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
-    while len(block) > pinned and _block_tokens([line(position) for position in block], counter) - base > free:
-        block.pop()
-    ordered = sorted(block, key=lambda position: (BLOCK.index(items[position].section), position))
-    return tuple(line(position) for position in ordered)
+    while True:
+        kept = set(chosen)
+        block = tuple([line(position) for name in BLOCK for position in sections[name] if position in kept])
+        tokens = _block_tokens(block, counter) - base
+        if tokens <= free or len(chosen) == pinned:
+            return block, tokens
+        chosen.pop()
 
 
 def _heading_tokens(name: SectionName, counter: TokenCounter) -> int:
@@ -270,4 +285,4 @@ def _block_tokens(block: Sequence[Shown], counter: TokenCounter) -> int:
 
 def size_of(messages: Iterable[Message], counter: TokenCounter) -> int:
     """Tokens of messages, framing included."""
-    return sum(message_tokens(message, counter) for message in messages)
+    return sum([message_tokens(message, counter) for message in messages])

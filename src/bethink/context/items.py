@@ -26,8 +26,8 @@ __all__ = [
     "Shown",
     "handle",
     "item_of_message",
+    "item_of_node",
     "item_of_record",
-    "items_of_node",
     "items_of_summary",
     "line_of",
     "memory_message",
@@ -48,7 +48,8 @@ _RECALLED_LINE_TOKENS = 120
 _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+# `gc=False` here and in `records`: made by the hundred for each context, never part of a cycle.
+class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line that may go into the memory block, and why.
 
     `changed`/`changed_by`: what has since taken the place of something this line says, and the id of that record. The line is
@@ -71,7 +72,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     changed_by: str = ""
 
 
-class Shown(msgspec.Struct, frozen=True):
+class Shown(msgspec.Struct, frozen=True, gc=False):
     """An item as its line in the block, and the tokens of that line."""
 
     item: Item
@@ -116,21 +117,20 @@ def items_of_summary(summary: Summary, section: SectionName, reason: str) -> tup
     )
 
 
-def items_of_node(node: Node, reason: str) -> tuple[Item, ...]:
-    return tuple(
-        Item(
-            section="summary",
-            of="node",
-            id=node.id,
-            index=index,
-            text=line.text,
-            at=line.at,
-            trust="external",
-            speaker=line.speaker,
-            reason=reason,
-            sources=line.sources,
-        )
-        for index, line in enumerate(node.lines)
+def item_of_node(node: Node, index: int, reason: str) -> Item:
+    """A line of a node, by its number."""
+    line = node.lines[index]
+    return Item(
+        section="summary",
+        of="node",
+        id=node.id,
+        index=index,
+        text=line.text,
+        at=line.at,
+        trust="external",
+        speaker=line.speaker,
+        reason=reason,
+        sources=line.sources,
     )
 
 
@@ -166,19 +166,19 @@ def _said_at(message: Message) -> datetime:
 
 def _plain(text: str) -> str:
     """Text that cannot leave its line or its block: white space folded, markup escaped, direction controls removed."""
-    visible = text if text.isascii() else _INVISIBLE.sub("", text)
-    return html.escape(" ".join(visible.split()), quote=False)
+    # Printable text has no white space but spaces, and no controls: mostly there is nothing to fold.
+    if not text.isprintable() or "  " in text or text.strip() != text:
+        text = " ".join(_INVISIBLE.sub("", text).split())
+    return html.escape(text, quote=False) if "&" in text or "<" in text or ">" in text else text
 
 
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
-    label = [_plain(item.speaker) or item.trust, item.at.date().isoformat()]
-    if item.trust in ("tool", "external") and item.of != "node":
-        label.append("unverified")
-    if item.changed:
-        label.append(f"since then: {_plain(item.changed)}")
+    unverified = ", unverified" if item.trust in ("tool", "external") and item.of != "node" else ""
+    since = f", since then: {_plain(item.changed)}" if item.changed else ""
     mark = f" [mem:{handle(item.id)}]" if item.of == "record" else ""
-    return f"- {_plain(item.text)} ({', '.join(label)}){mark}"
+    who = (item.speaker and _plain(item.speaker)) or item.trust
+    return f"- {_plain(item.text)} ({who}, {item.at.date().isoformat()}{unverified}{since}){mark}"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:

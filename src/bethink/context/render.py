@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from bethink.context.compose import Composition, size_of, with_cuts
+from bethink.context.compose import Composition, with_cuts
 from bethink.context.items import (
     BLOCK,
     Item,
     SectionName,
     item_of_message,
+    item_of_node,
     item_of_record,
-    items_of_node,
     items_of_summary,
     memory_message,
     shown,
@@ -100,7 +100,7 @@ def render(made_of: Composition, *, budget: int, counter: TokenCounter) -> Conte
     memory = memory_message(made_of.block)
     recent = with_cuts(made_of.recent, made_of.cuts)
     messages = (*made_of.pinned, *(() if memory is None else (memory,)), *recent)
-    return Context(messages=messages, tokens=size_of(messages, counter), budget=budget, made_of=made_of, counter=counter)
+    return Context(messages=messages, tokens=made_of.tokens, budget=budget, made_of=made_of, counter=counter)
 
 
 def _lines(made_of: Composition, counter: TokenCounter) -> Iterator[ContextLine]:
@@ -222,6 +222,7 @@ def rebuild(receipt: Receipt, named: Named, *, counter: TokenCounter) -> Context
         block=tuple(shown(_item_again(line, named, receipt, counter), counter) for line in receipt.lines),
         recent=tuple(message for group in groups(recent) for message in group.messages),
         cuts={seq: (head, tail) for seq, head, tail in receipt.cuts},
+        tokens=receipt.tokens,
     )
     context = render(made_of, budget=receipt.budget, counter=counter)
     if _digest(context) != receipt.digest:
@@ -250,7 +251,7 @@ def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: Toke
         item = item_of_message(_of(named.quoted, line.id, receipt), counter, line.reason, line.scores, line.cut)
         return msgspec.structs.replace(item, section=section)
     if line.of == "node":
-        return items_of_node(_of(named.nodes, line.id, receipt), line.reason)[line.index]
+        return item_of_node(_of(named.nodes, line.id, receipt), line.index, line.reason)
     record: AnyRecord = _of(named.records, line.id, receipt)
     if line.index < 0:
         return item_of_record(record, section, line.reason, line.scores)

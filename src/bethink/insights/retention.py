@@ -35,7 +35,7 @@ def score(insight: Record, *, now: datetime, retention: Retention) -> float:
     strength = 1 + math.log1p(insight.access_count)
     decay = math.exp(-(idle / retention.base_decay) / strength)
     boost = retention.recency_boost if age < retention.recency_window else 0.0
-    weight = {"high": retention.high, "medium": retention.medium, "low": retention.low}[insight.importance]
+    weight: float = getattr(retention, insight.importance)
     return (decay + boost) * weight
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bethink.models import Embedder, Fingerprint, TokenCounter
+from bethink.models.tokens import SLICE, BuiltinCounter, count_spans, lines_of, span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,18 +22,24 @@ __all__ = ["CachedCounter", "CachedEmbedder"]
 
 _SHORT_TEXTS, _SHORT = 16_384, 2_048
 _LONG_TEXTS, _LONG = 64, 131_072
+_SPANS = 4_096
 
 
 class CachedCounter:
     """Counts like the counter it wraps, and keeps the counts of the last thousands of short texts and of a few long ones.
+
+    With the built-in counter, a text of many lines is put together from what its lines count: a memory block is long, and new
+    every time, but few of its lines are.
 
     `forget` empties it: what was removed from the database is not to live on in the process.
     """
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._short = lru_cache(maxsize=_SHORT_TEXTS)(counter.count)
-        self._long = lru_cache(maxsize=_LONG_TEXTS)(counter.count)
+        count = self._by_lines if type(counter) is BuiltinCounter else counter.count
+        self._short = lru_cache(maxsize=_SHORT_TEXTS)(count)
+        self._long = lru_cache(maxsize=_LONG_TEXTS)(count)
+        self._span = lru_cache(maxsize=_SPANS)(span)
 
     @property
     def name(self) -> str:
@@ -43,9 +50,15 @@ class CachedCounter:
             return self._short(text)
         return self._long(text) if len(text) <= _LONG else self._counter.count(text)
 
+    def _by_lines(self, text: str) -> int:
+        if len(text) > SLICE:
+            return self._counter.count(text)
+        return count_spans([self._span(line) if len(line) <= _SHORT else span(line) for line in lines_of(text)])
+
     def forget(self) -> None:
         self._short.cache_clear()
         self._long.cache_clear()
+        self._span.cache_clear()
 
 
 _VECTORS, _EMBEDDED = 256, 4_096

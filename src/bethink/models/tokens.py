@@ -17,12 +17,25 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
+
+import msgspec
 
 from bethink.messages import Message
 from bethink.models import TokenCounter
 
-__all__ = ["IMAGE_TOKENS", "BuiltinCounter", "message_tokens", "truncate"]
+__all__ = [
+    "IMAGE_TOKENS",
+    "SLICE",
+    "BuiltinCounter",
+    "Span",
+    "count_spans",
+    "lines_of",
+    "message_tokens",
+    "span",
+    "truncate",
+]
 
 MESSAGE_TOKENS = 5
 """What a chat format puts around each message: start, role, separator, end. (OpenAI documents 3 and the role.)"""
@@ -48,16 +61,57 @@ class BuiltinCounter:
         total = 0
         english = 0
         # By slices, so that a text of megabytes does not become one list of a million pieces.
-        for start in range(0, len(text), _SLICE):
-            for in_english, elsewhere, telling in map(_weigh, _PIECE.findall(text, start, start + _SLICE)):
-                if english:
-                    total += in_english
-                    english -= 1
-                else:
-                    total += elsewhere
-                if telling:
-                    english = _ENGLISH_REACH
+        for start in range(0, len(text), SLICE):
+            units, english = _sum(map(_weigh, _PIECE.findall(text, start, start + SLICE)), english)
+            total += units
         return -(-total // _UNIT)
+
+
+class Span(msgspec.Struct, frozen=True):
+    """What a line counts, whatever stands before it: of that, only for how many pieces more it is taken to be English
+    matters, and only up to the first telling word of the line.
+
+    Attributes:
+        units: by the number of its pieces that are taken to be English because of what stands before; the last for any more.
+        pieces: how many it has.
+        english: for how many pieces after it the text is English; None where no word of it tells.
+    """
+
+    units: tuple[int, ...]
+    pieces: int
+    english: int | None
+
+
+def span(line: str) -> Span:
+    """The span of a text of at most `SLICE` characters."""
+    weights = list(map(_weigh, _PIECE.findall(line)))
+    lead, rest, english = len(weights), 0, None
+    for at, (_, _, telling) in enumerate(weights):
+        if telling:
+            lead = at + 1
+            rest, english = _sum(weights[lead:], _ENGLISH_REACH)
+            break
+    units = [rest + sum([elsewhere for _, elsewhere, _ in weights[:lead]])]
+    for in_english, elsewhere, _ in weights[: min(lead, _ENGLISH_REACH)]:
+        units.append(units[-1] + in_english - elsewhere)
+    return Span(tuple(units), len(weights), english)
+
+
+def lines_of(text: str) -> list[str]:
+    """`text` split at those line breaks that are a piece by themselves: no other blank touches them."""
+    return _LONE_BREAK.split(text)
+
+
+def count_spans(spans: Iterable[Span]) -> int:
+    """What `BuiltinCounter` counts for the lines with these spans (one or more), joined by line breaks. Exact where that
+    text has at most `SLICE` characters and `lines_of` gives back the lines."""
+    total, english = -_UNIT, 0
+    for each in spans:
+        total += _UNIT + each.units[min(english, len(each.units) - 1)]
+        # The line break behind it is a piece too.
+        english = (max(english - each.pieces, 0) if each.english is None else each.english) - 1
+        english = max(english, 0)
+    return -(-total // _UNIT)
 
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:
@@ -105,7 +159,8 @@ def truncate(text: str, limit: int, counter: TokenCounter) -> str:
 
 # -- pieces ---------------------------------------------------------------------------------------------------------------
 
-_SLICE = 65_536
+SLICE = 65_536
+"""Characters that are cut into pieces at a time."""
 _UNIT = 10
 """Tokens are summed in tenths."""
 _ENGLISH_REACH = 40
@@ -117,6 +172,7 @@ _PIECE = re.compile(
     r"| ?[!-/:-@\[-`{-~]{1,64}"
     r"|\s{1,64}(?<! )|\s{1,64}(?!\S)|\s|."
 )
+_LONE_BREAK = re.compile(r"\n(?<=\S\n)(?=\S)")
 _BLANKS = re.compile(r"[\r\n]+| +|[^\S \r\n]+")
 _SEGMENT = re.compile("[0-9]+|[A-Za-z]+")
 _HUMP = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -126,6 +182,20 @@ _TELLING_WORDS = (
     "return import def class self const function true false null None name type id text string content"
 )
 _TELLING = frozenset(_TELLING_WORDS.split())
+
+
+def _sum(weights: Iterable[tuple[int, int, bool]], english: int) -> tuple[int, int]:
+    """Units of pieces in a row, the first `english` of them in English text, and for how many after them it still is."""
+    total = 0
+    for in_english, elsewhere, telling in weights:
+        if english:
+            total += in_english
+            english -= 1
+        else:
+            total += elsewhere
+        if telling:
+            english = _ENGLISH_REACH
+    return total, english
 
 
 @lru_cache(maxsize=65_536)

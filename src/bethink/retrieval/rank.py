@@ -129,7 +129,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.hits[index]
 
 
-class _Scored(msgspec.Struct, frozen=True):
+class _Scored(msgspec.Struct, frozen=True, gc=False):
     candidate: Candidate
     scores: dict[str, float]
     score: float
@@ -164,23 +164,29 @@ def _scored(found: Found, query: str, terms: tuple[str, ...], ranker: Ranker) ->
     # A tool has a name, but nobody asks what it said: "weather" is what a question is about.
     named = speakers_in(query, {candidate.speaker for candidate in found.candidates if candidate.trust != "tool"})
     for candidate in found.candidates:
-        scores = {"lexical": _lexical(candidate, weights, found.mean_length, ranker)}
+        score = _lexical(candidate, weights, found.mean_length, ranker)
+        scores = {"lexical": score}
         if candidate.cosine is not None:
             scores["lexical"] *= 1 - ranker.dense
             scores["dense"] = ranker.dense * min(1.0, max(0.0, candidate.cosine))
+            score = scores["lexical"] + scores["dense"]
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
-            scores["speaker"] = -ranker.speaker * sum(scores.values())
+            scores["speaker"] = -ranker.speaker * score
+            score += scores["speaker"]
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        yield _Scored(candidate, scores, round(sum(scores.values()), 6))
+        yield _Scored(candidate, scores, round(score, 6))
 
 
 def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
-    def place(each: _Scored) -> tuple[float, float, str, Namespace, str, int]:
+    def place(each: _Scored) -> tuple[str, Namespace, str, int]:
         candidate = each.candidate
-        newest = -min(candidate.at, now).timestamp()
-        return -each.score, newest, candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
+        return candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
 
-    return sorted(scored, key=place)
+    # The last sort decides; the earlier ones order what is equal in it.
+    ordered = sorted(scored, key=place)
+    ordered.sort(key=lambda each: min(each.candidate.at, now), reverse=True)
+    ordered.sort(key=lambda each: each.score, reverse=True)
+    return ordered
 
 
 def _once(scored: Iterable[_Scored]) -> list[_Scored]:
@@ -237,10 +243,12 @@ def _idf(units: int, holding: int) -> float:
 def _lexical(candidate: Candidate, weights: dict[str, float], mean_length: float, ranker: Ranker) -> float:
     """BM25 as a share of what one occurrence of every term in a text of mean length would get; at most 1."""
     length = 1 - ranker.b + ranker.b * candidate.length / mean_length if mean_length else 1.0
+    counts, most, saturation = candidate.counts, ranker.k1 + 1, ranker.k1 * length
     share = 0.0
     for term, weight in weights.items():
-        count = candidate.counts.get(term, 0)
-        share += weight * count * (ranker.k1 + 1) / (count + ranker.k1 * length) if count else 0.0
+        if term in counts:
+            count = counts[term]
+            share += weight * count * most / (count + saturation) if count else 0.0
     return min(1.0, share)
 
 

@@ -12,8 +12,8 @@ from bethink.context import (
     Sources,
     compose,
     item_of_message,
+    item_of_node,
     item_of_record,
-    items_of_node,
     items_of_summary,
     receipt_for,
     render,
@@ -23,10 +23,9 @@ from bethink.errors import Conflict, InvalidInput
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
 from bethink.messages import Message
-from bethink.records import Insight, Node
+from bethink.records import AnyRecord, Insight, Node
 from bethink.steps.derive import derive
 from bethink.steps.recall import recall_from
-from bethink.steps.reflect import previous_session
 from bethink.steps.view import View, view_thread
 from bethink.storage.base import Get, Put, Scope
 from bethink.values import Namespace
@@ -47,7 +46,7 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: s
     if query is None:
         query = next((message.text for message in reversed(shown) if message.role == "user"), "")
     items = _items(engine, namespace, thread_id, view, shown, query, budget)
-    found = Sources(pinned=view.pinned, recent=view.recent, waiting=view.waiting, items=items)
+    found = Sources(pinned=view.pinned, recent=view.recent, sizes=view.sizes, waiting=view.waiting, items=items)
     made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
     context = render(made_of, budget=budget, counter=engine.counter)
     now = engine.clock.now()
@@ -75,64 +74,41 @@ def _items(
     """Candidates for the memory block, section by section."""
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
-    insights = engine.insights(namespace)
-    notes = [stored.record for stored in engine.records(Scope(namespace), kinds=("note",), pinned=True)]
-    current = [insight for insight in insights if insight.current]
-    items = [item_of_record(record, "pinned", "pinned") for record in (*notes, *current) if record.pinned]
-    known = [insight for insight in current if insight.subject in subjects and not insight.pinned]
-    for insight, score in select_profile(known, now=now, settings=engine.settings):
+    known = engine.known(namespace)
+    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
+    items = [item_of_record(record, "pinned", "pinned") for record in pinned]
+    about = [insight for insight in known.current if insight.subject in subjects and not insight.pinned]
+    for insight, score in select_profile(about, now=now, settings=engine.settings):
         items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))
     said: list[Item] = []
-    previous = previous_session(engine, namespace, thread_id)
+    # The newest session summary of another thread.
+    previous = next((summary for summary in known.summaries if summary.thread_id != thread_id), None)
     if previous is not None:
         said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
     said += _summary_items(engine, view.nodes, shown, budget)
     if query:
         said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)})
-    return (*items, *_with_changes(said, insights))
+    return (*items, *_with_changes(said, known.changed))
 
 
-def _with_changes(items: Sequence[Item], insights: Sequence[Insight]) -> list[Item]:
+def _with_changes(items: Sequence[Item], changed: Mapping[str, Insight]) -> list[Item]:
     """Items, those that quote a message which said something superseded since with what took its place."""
-    quoted = {source for item in items for source in item.sources}
-    by_id: dict[str, Insight] = {}
-    changed: dict[str, Insight] = {}
-    for insight in insights:
-        if insight.superseded_by is None or quoted.isdisjoint([source.message_id for source in insight.sources]):
-            continue
-        by_id = by_id or {each.id: each for each in insights}
-        successor = _standing(insight, by_id)
-        if successor is not None and successor.current:
-            fresh = {source.message_id for source in successor.sources}
-            changed.update({source.message_id: successor for source in insight.sources if source.message_id not in fresh})
     found: list[Item] = []
     for item in items:
-        by = next((changed[source] for source in item.sources if source in changed), None)
-        found.append(item if by is None else msgspec.structs.replace(item, changed=by.text, changed_by=by.id))
+        if not changed.keys().isdisjoint(item.sources):
+            by = next(changed[source] for source in item.sources if source in changed)
+            item = msgspec.structs.replace(item, changed=by.text, changed_by=by.id)
+        found.append(item)
     return found
-
-
-def _standing(superseded: Insight, by_id: Mapping[str, Insight]) -> Insight | None:
-    """The last of those that took its place; None where that one is not there."""
-    last: Insight | None = superseded
-    while last is not None and last.superseded_by is not None:
-        last = by_id.get(last.superseded_by)
-    return last
 
 
 def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Message], budget: int) -> list[Item]:
     """Lines of the folded past that say something the recent messages do not."""
     visible = {message.id for message in shown}
-    items = [
-        item
-        for node in nodes
-        for item in items_of_node(node, f"folds messages {node.first_seq}-{node.last_seq}")
-        if not visible.issuperset(item.sources)
-    ]
-    lines_of = {node.id: node.lines for node in nodes}
-    lines = tuple(lines_of[item.id][item.index] for item in items)
-    kept = set(engine.chosen_lines(lines, int(engine.settings.memory_share * budget)))
-    return [item for item, line in zip(items, lines, strict=True) if line in kept]
+    said = [(node, index) for node in nodes for index, line in enumerate(node.lines) if not visible.issuperset(line.sources)]
+    chosen = engine.chosen_lines([node.lines[index] for node, index in said], int(engine.settings.memory_share * budget))
+    reasons = {node.id: f"folds messages {node.first_seq}-{node.last_seq}" for node in nodes}
+    return [item_of_node(node, index, reasons[node.id]) for position, (node, index) in enumerate(said) if position in chosen]
 
 
 def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str]) -> list[Item]:

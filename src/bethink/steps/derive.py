@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.context import handle
-from bethink.engine import Engine, entries
+from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
 from bethink.insights.citations import cited
 from bethink.messages import Message
@@ -83,7 +83,7 @@ def _extract(engine: Engine, thread: ThreadInfo) -> Put | None:
         retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
     return Put(
         namespace=thread.namespace,
-        records=entries(changes.records),
+        records=changes.records,
         retire=retire,
         cite=_citations(engine, thread.namespace, transcript.messages),
         cursor=Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip),

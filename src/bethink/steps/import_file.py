@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from bethink.engine import Engine, entries
+from bethink.engine import Engine
 from bethink.errors import Conflict, ImportFailed, NotFound
 from bethink.importing import Conversation, OnError, detect, read, read_records
 from bethink.messages import Message
@@ -129,7 +129,7 @@ def _import_records(engine: Engine, namespace: Namespace, path: Path, on_error: 
         if engine.store.get(Get(scope=Scope(where), records=(stored.record.id,))).records:
             continue
         try:
-            engine.store.put(Put(namespace=where, records=entries((stored.record,))))
+            engine.store.put(Put(namespace=where, records=(stored.record,)))
         except NotFound as error:
             problem = ImportFailed(
                 f"record {stored.record.id}", "rests on a message that is not here", "import that thread too"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from bethink.engine import Engine, entries
+from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
 from bethink.records import Summary
 from bethink.steps.derive import derive
 from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope, StoredRecord
 from bethink.values import Namespace
 
-__all__ = ["previous_session", "reflect"]
+__all__ = ["reflect"]
 
 _ATTEMPTS = 20
 
@@ -41,7 +41,7 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
             retire += (_replaced(former, summary, now),)
         put = Put(
             namespace=namespace,
-            records=entries(() if summary is None else (summary,)),
+            records=() if summary is None else (summary,),
             retire=retire,
             cursor=Cursor(thread_id, "reflected", thread.reflected_through, thread.tip),
         )
@@ -59,14 +59,6 @@ def _former(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
     for item in engine.pages(scan):
         if isinstance(item, StoredRecord) and isinstance(item.record, Summary):
             return item.record
-    return None
-
-
-def previous_session(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
-    """The newest session summary of another thread."""
-    for stored in engine.records(Scope(namespace), kinds=("summary",), newest=True, limit=4):
-        if isinstance(stored.record, Summary) and stored.record.thread_id != thread_id:
-            return stored.record
     return None
 
 

@@ -28,10 +28,14 @@ _ATTEMPTS = 20
 
 
 class View(msgspec.Struct, frozen=True):
-    """A thread as a context needs it: what is pinned, what is recent, whose results are awaited, what stands for the rest."""
+    """A thread as a context needs it: what is pinned, what is recent, whose results are awaited, what stands for the rest.
+
+    `sizes` are the tokens of each recent group, by its number.
+    """
 
     pinned: tuple[Message, ...]
     recent: tuple[Group, ...]
+    sizes: dict[int, int]
     waiting: tuple[Group, ...]
     nodes: tuple[Node, ...]
 
@@ -39,10 +43,16 @@ class View(msgspec.Struct, frozen=True):
 def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int) -> View:
     """Pinned and recent messages and the summary nodes of a thread; folds first when the trigger is passed."""
 
+    sizes: dict[int, int] = {}
+
     def size(group: Group) -> int:
-        return size_of(group.messages, engine.counter)
+        number = group.number
+        if number not in sizes:
+            sizes[number] = size_of(group.messages, engine.counter)
+        return sizes[number]
 
     for _ in range(_ATTEMPTS):
+        sizes.clear()
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages))
@@ -52,7 +62,7 @@ def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: in
         if not planned.fold:
             room = min(budget - fixed, int(engine.settings.compaction_keep * budget)) - planned.tokens
             recent = _with_older(engine, thread, planned.keep, room, size)
-            return View(pinned, recent, planned.waiting, transcript.nodes)
+            return View(pinned, recent, sizes, planned.waiting, transcript.nodes)
         nodes = fold(
             planned.fold,
             transcript.nodes,
@@ -75,8 +85,12 @@ def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: in
             # Another process folded first, or something of the span was forgotten: look again.
             continue
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
-        return View(pinned, planned.keep, planned.waiting, roots)
-    raise Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
+        return View(pinned, planned.keep, sizes, planned.waiting, roots)
+    raise _too_fast(thread_id)
+
+
+def _too_fast(thread_id: str) -> Conflict:
+    return Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
 
 
 def _without_pinned(found: Sequence[Group]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
@@ -84,6 +98,8 @@ def _without_pinned(found: Sequence[Group]) -> tuple[tuple[Message, ...], tuple[
     one of its calls still waits for its result.
     """
     pinned = [group for group in found if any(message.pinned for message in group.messages) and not group.open_calls]
+    if not pinned:
+        return (), tuple(found)
     numbers = {group.number for group in pinned}
     messages = sorted((message for group in pinned for message in group.messages), key=lambda message: message.seq)
     return tuple(messages), tuple(group for group in found if group.number not in numbers)
@@ -105,16 +121,16 @@ def _unfolded(engine: Engine, namespace: Namespace, thread_id: str) -> Transcrip
         # A context before the first message: the start of a session, with what earlier ones left.
         append(engine, namespace, thread_id, ())
         thread = engine.store.read(head).thread
-    return engine.store.read(
-        Read(
-            namespace=namespace,
-            thread_id=thread_id,
-            after=thread.folded_through,
-            whole_groups=True,
-            pinned=True,
-            nodes=True,
+    for _ in range(_ATTEMPTS):
+        through = thread.folded_through
+        transcript = engine.store.read(
+            Read(namespace=namespace, thread_id=thread_id, after=through, whole_groups=True, pinned=True, nodes=True)
         )
-    )
+        thread = transcript.thread
+        if thread.folded_through == through:
+            return transcript
+        # Another process has folded between the two reads: some of these messages its nodes stand for already.
+    raise _too_fast(thread_id)
 
 
 def _with_older(

@@ -18,7 +18,7 @@ from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage._reference_state import Key, State, Thread, Unit, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
-from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, rehomed, reopened
+from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.values import Namespace
 
 __all__ = ["forget"]
@@ -204,7 +204,7 @@ def _drop_units(state: State, gone: _Gone) -> None:
             del state.units[number]
             gone.units += 1
         elif not unit.seq and record in gone.changed:
-            terms = index_terms(state.record(*record).text)
+            terms = terms_of(state.record(*record))
             if terms != unit.terms:
                 del state.units[number]
                 state.add_unit(Unit(unit.namespace, unit.id, terms))

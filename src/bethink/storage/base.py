@@ -16,21 +16,25 @@ What holds for every verb (`bethink.testing.StoreContract` states each sentence 
   like any other. The condition is part of the query itself, never a filter after a limit.
 - **Threads.** `thread_id` is unique within its namespace; the same id in two namespaces is two threads.
 - **Order.** Messages are ordered by `seq`, given inside the transaction; time plays no part.
-- **Opening never writes** user data, and reading never does.
+- **Opening never writes** user data, and reading never does; an index may be brought up to date by either.
 - **Errors** are those of `bethink.errors`; a driver's own error never escapes, it is the `__cause__`.
 - A store may be used from many threads at once, and by many processes on one database; it survives `os.fork`.
 
-Arguments have been checked by the caller (`bethink.values`, `messages.checked`): a store need not repeat it. Texts arrive with
-their index terms (`terms`, see `retrieval.terms`) so that every backend tokenises alike.
+Arguments have been checked by the caller (`bethink.values`, `messages.checked`): a store need not repeat it.
+
+The words of a message or record become index terms by `derive.terms_of`, so that every backend tokenises alike. When a store
+makes them is its own affair, but what was committed is found by the next search.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from bethink.errors import BethinkError
 from bethink.messages import Message, Trust
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt, RecordKind
@@ -54,7 +58,6 @@ __all__ = [
     "Problem",
     "Put",
     "Read",
-    "RecordEntry",
     "Retire",
     "Scan",
     "Scope",
@@ -96,7 +99,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         messages: each with an id and a created_at.
-        terms: index terms of each message, parallel to `messages`; "" for one that is not to be found by search.
+        fresh: the ids were made for this call (`ids.new_id`), so none of them can be in the thread: it need not be looked for.
         metadata: for the thread, if it is made by this call.
         at: system time of the call.
     """
@@ -105,7 +108,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     thread_id: str
     at: datetime
     messages: tuple[Message, ...] = ()
-    terms: tuple[str, ...] = ()
+    fresh: bool = False
     expected_tip: int | None = None
     fork_of: ForkPoint | None = None
     metadata: dict[str, object] = msgspec.field(default_factory=dict)
@@ -175,13 +178,6 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
 # -- records --------------------------------------------------------------------------------------------------------------
 
 
-class RecordEntry(msgspec.Struct, frozen=True):
-    """A record to store, with its index terms ("" for one that search is not to find)."""
-
-    record: AnyRecord
-    terms: str = ""
-
-
 class Retire(msgspec.Struct, frozen=True):
     """Close a record: it stops being current and stays in history. Retiring a retired one changes nothing."""
 
@@ -226,7 +222,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     namespace: Namespace
-    records: tuple[RecordEntry, ...] = ()
+    records: tuple[AnyRecord, ...] = ()
     retire: tuple[Retire, ...] = ()
     cite: tuple[Cite, ...] = ()
     cursor: Cursor | None = None
@@ -419,7 +415,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """A page of everything of one sort in a scope.
 
     Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
-    written meanwhile. Order: threads by creation, messages by thread and seq, the rest by insertion; `newest` reverses it.
+    written meanwhile. Order: threads by creation, messages by thread and seq, records and receipts by insertion, pending units
+    by number; `newest` reverses it.
 
     Attributes:
         thread_id: only of this thread (messages, receipts, summaries).
@@ -484,6 +481,13 @@ class Store(Protocol):
     """The waist. See the module's head and the request records for the contract."""
 
     def append(self, request: Append, /) -> Appended: ...
+
+    def append_each(self, requests: Sequence[Append], /) -> list[Appended | BethinkError]:
+        """Several appends that are nothing to each other, in order, for the price of one: each is done or refused by itself.
+
+        Returns the outcome of each in its place; an error is what `append` would have raised.
+        """
+        ...
 
     def read(self, request: Read, /) -> Transcript: ...
 

@@ -17,7 +17,7 @@ How `storage.base` is read where its sentences leave room; every backend does th
 - A thread that goes takes its own copies along and no other thread's, so no group is cut. Whether another thread holds the same
   message is asked of id and canonical form, since a caller may number the messages of every thread from 1. A node that a fork
   has too does not count as gone. `ThreadInfo.parent` may name a thread that is gone: it is history, not a reference.
-- A record whose text changed is indexed anew (`index_terms`), if it was indexed before, as another unit with another number:
+- A record whose text changed is indexed anew (`terms_of`), if it was indexed before, as another unit with another number:
   a vector of the old words that is being computed meanwhile finds no place. It does not count among the units that went.
 - A node or summary that lost a line, a part of what it covers, or a child counts as changed: receipts that show it go.
 """
@@ -32,7 +32,6 @@ from bethink.messages import Message
 from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Source, Summary
 
 __all__ = [
-    "index_terms",
     "node_without",
     "nodes_within",
     "receipt_shows",
@@ -41,9 +40,13 @@ __all__ = [
     "reopened",
     "speaker_of",
     "summary_without",
+    "terms_of",
 ]
 
 replace = msgspec.structs.replace
+
+_INDEXED_CHARACTERS = 20_000
+"""Of a message. What lies beyond is stored, and not found by its words."""
 
 
 def nodes_within(nodes: Iterable[Node], seq: int, folded_through: int) -> tuple[tuple[Node, ...], int]:
@@ -184,12 +187,14 @@ def receipt_shows(
     return any(first <= seq <= last for seq in of_thread for first, last in receipt.pinned + receipt.recent)
 
 
-def index_terms(text: str) -> str:
-    """Index terms of a text that `forget` reworded: the one place where a store has a text that came without them."""
-    # Imported here because retrieval stands above storage; a record that was never reworded needs none of it.
-    from bethink.retrieval.terms import index_terms as terms_of
+def terms_of(thing: Message | AnyRecord) -> str:
+    """Index terms of a message or record, joined by spaces; none for a message that is pinned, and so in view anyway."""
+    # Imported here because it brings the stemmer, for which who only stores need not wait.
+    from bethink.retrieval.terms import index_terms
 
-    return terms_of(text)
+    if isinstance(thing, Message):
+        return "" if thing.pinned else index_terms(thing.text[:_INDEXED_CHARACTERS])
+    return index_terms(thing.text)
 
 
 def speaker_of(message: Message) -> str | None:

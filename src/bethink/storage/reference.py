@@ -14,15 +14,15 @@ It also serves as a store for tests and for memories that need not outlive their
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
-from bethink.errors import Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
+from bethink.errors import BethinkError, Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
-from bethink.records import Node, Summary
+from bethink.records import AnyRecord, Node, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_forget import forget
 from bethink.storage._reference_scan import everything, scan, stats
@@ -43,7 +43,6 @@ from bethink.storage.base import (
     Problem,
     Put,
     Read,
-    RecordEntry,
     Retire,
     Scan,
     Scope,
@@ -54,7 +53,7 @@ from bethink.storage.base import (
     Transcript,
     Verification,
 )
-from bethink.storage.derive import nodes_within
+from bethink.storage.derive import nodes_within, terms_of
 from bethink.threads import ThreadInfo, place
 from bethink.values import Namespace
 
@@ -89,6 +88,15 @@ class ReferenceStore:
     def append(self, request: Append, /) -> Appended:
         with self._writing() as state:
             return _append(state, request)
+
+    def append_each(self, requests: Sequence[Append], /) -> list[Appended | BethinkError]:
+        return [self._outcome(request) for request in requests]
+
+    def _outcome(self, request: Append) -> Appended | BethinkError:
+        try:
+            return self.append(request)
+        except BethinkError as error:
+            return error
 
     def read(self, request: Read, /) -> Transcript:
         with self._reading() as state:
@@ -178,11 +186,11 @@ def _append(state: State, request: Append) -> Appended:
         thread = Thread(_new_info(request))
 
     known = {message.id: message for message in thread.messages}
-    new: dict[str, tuple[Message, str]] = {}
-    for message, terms in zip(request.messages, request.terms, strict=True):
-        stored = known.get(message.id) or new.get(message.id, (None,))[0]
+    new: dict[str, Message] = {}
+    for message in request.messages:
+        stored = known.get(message.id) or new.get(message.id)
         if stored is None:
-            new[message.id] = (message, terms)
+            new[message.id] = message
         elif not same_message(stored, message):
             raise Conflict(f"message {message.id!r} is in thread {request.thread_id!r} already and says something else")
 
@@ -195,7 +203,7 @@ def _append(state: State, request: Append) -> Appended:
         )
 
     placed = place(
-        [message for message, _ in new.values()],
+        tuple(new.values()),
         tip=thread.info.tip,
         last=thread.messages[-1] if thread.messages else None,
         calls=call_states(thread.messages),
@@ -206,7 +214,7 @@ def _append(state: State, request: Append) -> Appended:
         info = replace(info, tip=placed[-1].seq, count=len(messages), updated_at=request.at)
     state.put_thread(replace(thread, info=info, messages=messages))
     for message in placed:
-        state.add_unit(_message_unit(request.namespace, request.thread_id, message, new[message.id][1]))
+        state.add_unit(Unit(request.namespace, message.id, terms_of(message), request.thread_id, message.seq))
 
     by_id = {message.id: message for message in messages}
     return Appended(tuple(by_id[message.id] for message in request.messages), added=len(placed), tip=info.tip)
@@ -221,10 +229,6 @@ def _new_info(request: Append) -> ThreadInfo:
         parent=request.fork_of,
         metadata=request.metadata,
     )
-
-
-def _message_unit(namespace: Namespace, thread_id: str, message: Message, terms: str, vector: bytes | None = None) -> Unit:
-    return Unit(namespace, message.id, terms, thread_id, message.seq, vector)
 
 
 def _forked(state: State, request: Append) -> Thread:
@@ -326,8 +330,8 @@ def _fold(state: State, request: Fold) -> ThreadInfo:
 def _put(state: State, request: Put) -> None:
     if request.cursor is not None:
         _move(state, request.namespace, request.cursor)
-    for entry in request.records:
-        _keep(state, request.namespace, entry)
+    for record in request.records:
+        _keep(state, request.namespace, record)
     for retire in request.retire:
         _retire(state, request.namespace, retire)
     for cite in request.cite:
@@ -355,8 +359,7 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
     state.put_thread(replace(thread, info=replace(thread.info, **{field: cursor.through})))
 
 
-def _keep(state: State, namespace: Namespace, entry: RecordEntry) -> None:
-    record = entry.record
+def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
     cited = [(source.thread_id, source.message_id) for source in record.sources]
     if isinstance(record, Summary):
         cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]
@@ -367,7 +370,7 @@ def _keep(state: State, namespace: Namespace, entry: RecordEntry) -> None:
     row = state.records.get((namespace, record.id))
     if row is None:
         state.put_record(namespace, record)
-        state.add_unit(Unit(namespace, record.id, entry.terms))
+        state.add_unit(Unit(namespace, record.id, terms_of(record)))
         return
     known = {(source.thread_id, source.message_id): source for source in row.value.sources}
     for source in record.sources:

@@ -26,7 +26,6 @@ from bethink.storage.base import (
     Pending,
     Put,
     Read,
-    RecordEntry,
     Scan,
     Scope,
     Search,
@@ -88,12 +87,10 @@ def append(
     *messages: Message,
     thread: str = "t",
     namespace: Namespace = NS,
-    terms: tuple[str, ...] | None = None,
     **options: Any,
 ) -> Appended:
-    given = tuple(index_terms(message.text) for message in messages) if terms is None else terms
     options.setdefault("at", AT)
-    return store.append(Append(namespace=namespace, thread_id=thread, messages=messages, terms=given, **options))
+    return store.append(Append(namespace=namespace, thread_id=thread, messages=messages, **options))
 
 
 def fork(store: Store, seq: int, *, to: str = "fork", of: str = "t", namespace: Namespace = NS) -> Appended:
@@ -188,8 +185,7 @@ def shown(of: Any, thing_id: str) -> ReceiptLine:
 
 
 def put(store: Store, *records: AnyRecord, namespace: Namespace = NS, **options: Any) -> None:
-    entries = tuple(RecordEntry(record, index_terms(record.text)) for record in records)
-    store.put(Put(namespace=namespace, records=entries, **options))
+    store.put(Put(namespace=namespace, records=records, **options))
 
 
 def get(store: Store, namespace: Namespace = NS, subtree: bool = False, **wanted: tuple[str, ...]) -> Fetched:

@@ -152,7 +152,7 @@ class ForgetMessageContract(ContractBase):
         assert [unit.text for unit in scan(store, "pending")] == ["in lisbon"]
 
     def test_a_vector_of_the_old_wording_finds_no_place(self, store: Store) -> None:
-        append(store, say("m1"), say("m2"), terms=("", ""))
+        append(store, say("m1", "?"), say("m2", "!"))
         put(store, insight("r1", "zanzibar", source("m1", "zanzibar"), source("m2", "in lisbon")))
         (old,) = scan(store, "pending")
         forget(store, message_id="m1")

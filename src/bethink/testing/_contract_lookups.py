@@ -120,7 +120,7 @@ class SpeakersContract(ContractBase):
         assert store.speakers(Scope(("acme", "nobody"))) == ()
 
     def test_a_message_that_search_cannot_find_gives_no_name(self, store: Store) -> None:
-        append(store, say("m1", "bees", name="Ada"), say("m2", "honey", name="Bob"), terms=("", "honey"))
+        append(store, say("m1", "?!", name="Ada"), say("m2", "honey", name="Bob"), say("m3", "wax", "system", name="Carl"))
         assert store.speakers(Scope(NS)) == ("Bob",)
 
     def test_a_tool_is_no_speaker(self, store: Store) -> None:

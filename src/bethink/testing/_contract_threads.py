@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from bethink.errors import Conflict, InvalidInput, InvalidMessage, NotFound
 from bethink.messages import Message, Part, Raw, ToolCall
-from bethink.storage.base import Cursor, Scope, Store
+from bethink.storage.base import Append, Appended, Cursor, Scope, Store
 from bethink.testing._contract import (
     AT,
     NS,
@@ -32,6 +32,7 @@ from bethink.testing._contract import (
     read,
     result,
     say,
+    scan,
     search,
     seqs,
     together,
@@ -49,6 +50,27 @@ class AppendContract(ContractBase):
         assert (thread.namespace, thread.thread_id, thread.tip, thread.count) == (NS, "t", 1, 1)
         assert (thread.created_at, thread.updated_at, thread.metadata) == (AT, AT, {"title": "First"})
         assert (thread.folded_through, thread.extracted_through, thread.reflected_through, thread.parent) == (0, 0, 0, None)
+
+    def test_several_appends_are_done_or_refused_each_by_itself(self, store: Store) -> None:
+        append(store, say("m1"))
+        requests = [
+            Append(namespace=NS, thread_id=thread, at=AT, messages=messages, expected_tip=tip)
+            for thread, messages, tip in (
+                ("t", (say("m2"),), 1),
+                ("t", (say("m3"),), 1),
+                ("u", (say("m1"), result("m2", "c9")), None),
+                ("v", (), None),
+                ("t", (say("m1", "something else"),), None),
+                ("t", (say("m2"), say("m4")), None),
+            )
+        ]
+        outcomes = store.append_each(requests)
+        kinds = [type(outcome).__name__ for outcome in outcomes]
+        assert kinds == ["Appended", "Conflict", "InvalidMessage", "Appended", "Conflict", "Appended"]
+        assert [outcome.tip for outcome in outcomes if isinstance(outcome, Appended)] == [2, 0, 3]
+        assert ids(read(store).messages) == ["m1", "m2", "m4"]
+        assert {thread.thread_id for thread in scan(store, "threads")} == {"t", "v"}
+        assert store.append_each([]) == []
 
     def test_metadata_is_for_the_call_that_makes_the_thread(self, store: Store) -> None:
         append(store, say("m1"), metadata={"title": "First"})
@@ -254,8 +276,8 @@ class AppendContract(ContractBase):
         append(store, calls("m3", "c1"))
         assert append(store, result("m4", "c1")).messages[0].group == 3
 
-    def test_a_message_without_terms_is_no_unit(self, store: Store) -> None:
-        append(store, say("m1", "hidden words"), terms=("",))
+    def test_a_message_without_words_and_one_that_is_pinned_are_no_units(self, store: Store) -> None:
+        append(store, say("m1", "?!"), say("m2", "hidden words", "system"))
         assert hits(store, "hidden") == set()
         assert store.stats(Scope(NS)).units == 0
 

@@ -33,7 +33,6 @@ from bethink.storage.base import (
     Get,
     Put,
     Read,
-    RecordEntry,
     Retire,
     Scan,
     Scope,
@@ -109,8 +108,7 @@ class StoreMachine(RuleBasedStateMachine):
     # -- threads ----------------------------------------------------------------------------------------------------------
 
     def append(self, namespace: Namespace, thread_id: str, *messages: Message, **options: Any) -> None:
-        terms = tuple(index_terms(message.text) for message in messages)
-        request = Append(namespace=namespace, thread_id=thread_id, at=self.now(), messages=messages, terms=terms, **options)
+        request = Append(namespace=namespace, thread_id=thread_id, at=self.now(), messages=messages, **options)
         self.both(lambda store: store.append(request))
 
     def message(self, role: str, content: str | None, **fields: Any) -> Message:
@@ -224,8 +222,7 @@ class StoreMachine(RuleBasedStateMachine):
     # -- records ----------------------------------------------------------------------------------------------------------
 
     def put(self, namespace: Namespace, *records: AnyRecord, **options: Any) -> None:
-        entries = tuple(RecordEntry(record, index_terms(record.text)) for record in records)
-        request = Put(namespace=namespace, records=entries, **options)
+        request = Put(namespace=namespace, records=records, **options)
         self.both(lambda store: store.put(request))
 
     @rule(namespace=_namespaces, record_id=_record_ids, text=_texts)

@@ -24,16 +24,25 @@ SELECT 'message row ' || id FROM messages WHERE id <> (thread << 32) + seq OR se
 
 -- name: message_beyond_tip
 -- has a seq above the tip of its thread
-SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip;
+SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip AND t.settled;
+
+-- name: thread_without_tail
+-- has no messages beyond its tip, and says so
+SELECT 'thread row ' || t.id FROM threads t WHERE NOT t.settled AND NOT EXISTS (
+  SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295);
+
+-- name: unit_in_tail
+-- has a unit before its thread is settled
+SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip AND m.unit IS NOT NULL;
 
 -- name: thread_miscounted
 -- counts other than the messages it holds
-SELECT 'thread row ' || t.id FROM threads t
+SELECT 'thread row ' || t.id FROM thread_state t
 WHERE t.count <> (SELECT count(*) FROM messages m WHERE m.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295);
 
 -- name: cursor_beyond_tip
 -- has a cursor above its tip
-SELECT 'thread row ' || id FROM threads
+SELECT 'thread row ' || id FROM thread_state
 WHERE max(folded_through, extracted_through, reflected_through) > tip OR min(folded_through, extracted_through, reflected_through) < 0;
 
 -- name: group_without_first
@@ -63,10 +72,9 @@ WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE u.kind = 'message' AND m.id = u
   AND NOT EXISTS (SELECT 1 FROM records r WHERE u.kind <> 'message' AND r.id = u.owner AND r.unit = u.id);
 
 -- name: totals_wrong
--- has totals that are not those of its merged units and of its vectors
+-- has totals that are not those of its units and of its vectors
 SELECT 'namespace row ' || n.id FROM namespaces n
-LEFT JOIN (SELECT namespace, count(*) AS units, sum(length) AS length FROM units
-    WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through') GROUP BY namespace) s ON s.namespace = n.id
+LEFT JOIN (SELECT namespace, count(*) AS units, sum(length) AS length FROM units GROUP BY namespace) s ON s.namespace = n.id
 LEFT JOIN (SELECT namespace, count(*) AS embedded FROM vectors GROUP BY namespace) v ON v.namespace = n.id
 WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0) OR n.embedded <> coalesce(v.embedded, 0);
 
@@ -77,24 +85,20 @@ WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retire
 
 -- name: unit_neither_pending_nor_embedded
 -- has no vector and does not wait for one, or both
-SELECT 'unit ' || id FROM units
-WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through')
-  AND (id IN (SELECT unit FROM vectors)) = (id IN (SELECT unit FROM pending));
+SELECT 'unit ' || id FROM units WHERE (id IN (SELECT unit FROM vectors)) = (id IN (SELECT unit FROM pending));
 
 -- name: pending_astray
--- waits for a vector and is not there, or is not merged yet
+-- waits for a vector and is not there
 SELECT 'unit ' || p.unit FROM pending p LEFT JOIN units u ON u.id = p.unit
-WHERE u.id IS NULL OR u.namespace <> p.namespace OR u.id > (SELECT value FROM meta WHERE key = 'merged_through');
+WHERE u.id IS NULL OR u.namespace <> p.namespace;
 
 -- name: unit_not_in_lexicon
 -- cannot be found by its words
-SELECT 'unit ' || id FROM units
-WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through') AND id NOT IN (SELECT id FROM lexicon_docsize);
+SELECT 'unit ' || id FROM units WHERE id NOT IN (SELECT id FROM lexicon_docsize);
 
 -- name: lexicon_without_unit
 -- is in the full-text index and nowhere else
-SELECT 'unit ' || id FROM lexicon_docsize
-WHERE id NOT IN (SELECT id FROM units WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through'));
+SELECT 'unit ' || id FROM lexicon_docsize WHERE id NOT IN (SELECT id FROM units);
 
 -- name: source_astray
 -- rests on a message that is not there

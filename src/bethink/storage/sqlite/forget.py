@@ -16,10 +16,11 @@ from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
-from bethink.storage.derive import index_terms, node_without, receipt_shows, record_without, rehomed, reopened
+from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
+from bethink.storage.sqlite.tail import settle_thread
 from bethink.storage.sqlite.units import drop_units
 from bethink.storage.sqlite.values import SEQ_BITS, decode_node, decode_receipt, decode_record, encode, listed, path_range
 
@@ -152,6 +153,7 @@ def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
     rows = database.execute(q.threads_in_scope, (*scope, request.thread_id))
     gone = _Gone({number: _Thread(number, namespace, thread_id, whole=True) for number, namespace, thread_id in rows})
     for thread in gone.threads.values():
+        settle_thread(database, thread.number)
         _add_members(gone, thread, database.execute(q.members_of_thread, _span(thread)))
     if request.thread_id is None:
         return gone, database.execute(q.records_in_scope, (*scope, None))
@@ -183,6 +185,7 @@ def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes]
             gone.threads.setdefault(number, _Thread(number, namespace, thread_id))
             groups.setdefault(number, []).append(group)
         for number, numbers in groups.items():
+            settle_thread(database, number)
             rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
             found.update(_add_members(gone, gone.threads[number], rows))
         new = sorted(found - seen)
@@ -296,10 +299,9 @@ def _reword(database: Database, gone: _Gone) -> None:
             number, unit, _ = database.execute(q.find_record, (record.id, namespace))[0]
             if unit is None:
                 continue
-            terms = index_terms(record.text)
-            if terms != database.execute(q.terms_of_units, (listed([unit]),))[0][2]:
+            if terms_of(record) != database.execute(q.terms_of_units, (listed([unit]),))[0][2]:
                 drop_units(database, [unit])
-                index_record(database, namespace, number, record, terms)
+                index_record(database, namespace, number, record)
 
 
 def _reopen(database: Database, gone: _Gone, namespace: int, removed: list[str]) -> None:

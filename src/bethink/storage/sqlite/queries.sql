@@ -22,7 +22,7 @@ SELECT id, path, units, length, embedded, changes FROM namespaces WHERE path >= 
 SELECT path FROM namespaces WHERE id = ?;
 
 -- name: add_to_totals
--- Count merged units in and out of a namespace, and vectors.
+-- Count units in and out of a namespace, and vectors.
 UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedded + ?, changes = changes + ? WHERE id = ?;
 
 -- name: revision
@@ -37,22 +37,61 @@ UPDATE namespaces SET revision = (SELECT value FROM meta WHERE key = 'revision')
 
 -- name: find_thread
 -- What an append needs to know of a thread.
-SELECT id, namespace, tip FROM threads WHERE namespace = (SELECT id FROM namespaces WHERE path = ?) AND thread_id = ?;
+SELECT t.id, t.namespace,
+  CASE WHEN t.settled THEN t.tip ELSE (SELECT m.seq FROM messages m
+    WHERE m.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295 ORDER BY m.id DESC LIMIT 1) END, t.settled
+FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: read_thread
 -- A thread whole: its number, then the columns of `thread_info`.
 SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
-FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
+FROM namespaces n JOIN thread_state t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: add_thread
 INSERT INTO threads (namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
-  reflected_through, parent_thread, parent_seq, metadata)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  reflected_through, parent_thread, parent_seq, metadata, settled)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- name: extend_thread
--- New tip, so many messages more, when.
-UPDATE threads SET tip = ?, count = count + ?, updated_at = ? WHERE id = ?;
+-- name: set_unsettled
+-- The thread has a tail from now on.
+UPDATE threads SET settled = 0 WHERE id = ?;
+
+-- name: unsettled_threads
+-- Threads of a scope that have a tail: number, namespace, and the tip up to which they are settled.
+SELECT t.id, t.namespace, t.tip FROM namespaces n JOIN threads t INDEXED BY threads_unsettled ON t.namespace = n.id AND t.settled = 0
+WHERE n.path >= ? AND n.path < ? ORDER BY t.id;
+
+-- name: unsettled_thread
+-- The same of one thread; no row if it is settled.
+SELECT namespace, tip FROM threads WHERE id = ? AND settled = 0;
+
+-- name: tails
+-- Messages in the tails of a scope.
+SELECT m.id, n.path, t.thread_id, m.seq, m.message_id, m.created_at, m.body
+FROM namespaces n JOIN threads t INDEXED BY threads_unsettled ON t.namespace = n.id AND t.settled = 0
+  JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
+WHERE n.path >= ? AND n.path < ? ORDER BY m.id;
+
+-- name: tail_numbers
+-- The numbers of at most so many of them.
+SELECT m.id FROM namespaces n JOIN threads t INDEXED BY threads_unsettled ON t.namespace = n.id AND t.settled = 0
+  JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
+WHERE n.path >= ? AND n.path < ? LIMIT ?;
+
+-- name: tail_of_thread
+-- At most so many messages of a thread after a seq.
+SELECT id, body FROM messages WHERE id > (?1 << 32) + ?2 AND id <= (?1 << 32) + 4294967295 ORDER BY id LIMIT ?3;
+
+-- name: set_message_unit
+UPDATE messages SET unit = ? WHERE id = ?;
+
+-- name: set_settled
+-- So many messages more are settled, up to the message with a number.
+UPDATE threads SET count = count + ?1, tip = ?2 - (id << 32),
+  updated_at = (SELECT m.added_at FROM messages m WHERE m.id = ?2),
+  settled = NOT EXISTS (SELECT 1 FROM messages m WHERE m.id > ?2 AND m.id <= (threads.id << 32) + 4294967295)
+WHERE id = ?3;
 
 -- name: known_message
 -- A message of a thread by its id, to tell a retry.
@@ -76,12 +115,10 @@ INSERT INTO calls (thread, call_id, grp, answered) VALUES (?, ?, ?, ?)
 ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
 
 -- name: add_unit
--- With the next number that was never used.
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker)
-VALUES (1 + max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHERE key = 'last_unit')), ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_message
-INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, unit, body, raw, raw_format)
+INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, body, raw, raw_format)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: group_cut
@@ -100,8 +137,8 @@ FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER
 
 -- name: fork_messages
 -- Copies of the messages between two numbers in thread ?4, moved by ?3. Their units are numbered from ?5 + 1 in the same order.
-INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, unit, body, raw, raw_format)
-SELECT id + ?3, ?4, seq, message_id, grp, role, pinned, created_at,
+INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, unit, body, raw, raw_format)
+SELECT id + ?3, ?4, seq, message_id, grp, role, pinned, created_at, added_at,
   CASE WHEN unit IS NOT NULL THEN ?5 + count(unit) OVER (ORDER BY id) END, body, raw, raw_format
 FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id;
 
@@ -222,15 +259,14 @@ INSERT INTO meta (key, value) VALUES ('room', zeroblob(?));
 -- Note that deleted bytes are to be cleaned from the file.
 UPDATE meta SET value = value + 1 WHERE key = 'erasures_due';
 
--- name: unmerged_units
--- Units that are not merged yet, and whether each has a vector.
+-- name: new_units
+-- Units after a number, with what each place of a unit needs, and whether each has a vector.
 SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
 FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id > ? ORDER BY u.id;
 
--- name: unmerged_in_scope
--- Units of a scope that are not merged yet.
-SELECT u.id, u.kind, u.retired, u.length, u.terms FROM units u JOIN namespaces n ON n.id = u.namespace
-WHERE u.id > (SELECT value FROM meta WHERE key = 'merged_through') AND n.path >= ? AND n.path < ?;
+-- name: new_terms
+-- The terms of the units of a scope after a number.
+SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
 INSERT INTO lexicon (rowid, tags, terms) VALUES (?, ?, ?);
@@ -315,7 +351,7 @@ SELECT id, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?))
 -- Threads of a scope after a number; ?5 is a thread id or null.
 SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
-FROM threads t JOIN namespaces n ON n.id = t.namespace
+FROM thread_state t JOIN namespaces n ON n.id = t.namespace
 WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
 ORDER BY t.id {order} LIMIT ?6;
 
@@ -323,9 +359,10 @@ ORDER BY t.id {order} LIMIT ?6;
 -- The same, of those with messages past their extracted cursor: only these are looked at.
 SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
-FROM namespaces n JOIN threads t INDEXED BY threads_behind ON t.namespace = n.id AND t.extracted_through < t.tip
+FROM namespaces n JOIN threads r INDEXED BY threads_behind ON r.namespace = n.id AND (r.extracted_through < r.tip OR r.settled = 0)
+  CROSS JOIN thread_state t ON t.id = r.id
 WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
-  AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + t.tip)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + 4294967295)
 ORDER BY t.id {order} LIMIT ?6;
 
 -- name: scan_messages
@@ -361,22 +398,16 @@ WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
 ORDER BY c.id {order} LIMIT ?6;
 
 -- name: scan_pending
--- Units without a vector, with the body of what they stand for: those that are merged, then the newest. (CROSS JOIN: from the few
--- that wait to their units, not the other way round.)
+-- Units without a vector, with the body of what they stand for. (CROSS JOIN: from the few that wait to their units, not the other
+-- way round.)
 SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
   (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
 FROM pending p CROSS JOIN units u ON u.id = p.unit CROSS JOIN namespaces n ON n.id = p.namespace
 WHERE p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
-UNION ALL
-SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
-  (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
-FROM units u JOIN namespaces n ON n.id = u.namespace
-WHERE u.id > max(?1, (SELECT value FROM meta WHERE key = 'merged_through')) AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4
-  AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.unit = u.id)
 ORDER BY 1 {order} LIMIT ?5;
 
 -- name: count_threads
-SELECT count(*), coalesce(sum(t.count), 0) FROM threads t JOIN namespaces n ON n.id = t.namespace WHERE n.path >= ? AND n.path < ?;
+SELECT count(*), coalesce(sum(t.count), 0) FROM thread_state t JOIN namespaces n ON n.id = t.namespace WHERE n.path >= ? AND n.path < ?;
 
 -- name: count_nodes
 SELECT count(*) FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
@@ -502,9 +533,8 @@ UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';
 DELETE FROM vectors;
 
 -- name: unembed_units
--- Every merged unit waits for its vector again.
-INSERT OR IGNORE INTO pending (unit, namespace)
-SELECT id, namespace FROM units WHERE id <= (SELECT value FROM meta WHERE key = 'merged_through');
+-- Every unit waits for its vector again.
+INSERT OR IGNORE INTO pending (unit, namespace) SELECT id, namespace FROM units;
 
 -- name: unembed_namespaces
 UPDATE namespaces SET embedded = 0, changes = changes + 1 WHERE embedded > 0;
@@ -552,14 +582,6 @@ UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)
 LIMIT 1;
 
--- name: count_vectors_after
--- Vectors of units after a number, in a namespace.
-SELECT count(*) FROM vectors WHERE unit > ? AND namespace = ?;
-
--- name: count_unmerged
-SELECT count(*) FROM units u JOIN namespaces n ON n.id = u.namespace
-WHERE u.id > (SELECT value FROM meta WHERE key = 'merged_through') AND n.path >= ? AND n.path < ?;
-
 -- name: add_pending
 INSERT INTO pending (unit, namespace) VALUES (?, ?);
 
@@ -570,6 +592,6 @@ DELETE FROM pending WHERE unit IN (SELECT value FROM json_each(?));
 -- This unit number was used, if only by a unit that has been removed.
 UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
 
--- name: count_merged
--- Merged units of all namespaces.
+-- name: count_units
+-- Units of all namespaces.
 SELECT coalesce(sum(units), 0) FROM namespaces;

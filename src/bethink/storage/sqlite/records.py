@@ -19,16 +19,16 @@ from bethink.storage.base import (
     Page,
     Pending,
     Put,
-    RecordEntry,
     Retire,
     Scan,
     StoredMessage,
     StoredRecord,
 )
+from bethink.storage.derive import terms_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.threads import find_thread
-from bethink.storage.sqlite.units import add_unit, embed, intern, merge_if_due, set_retired
+from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
     decode_body,
     decode_message,
@@ -63,11 +63,11 @@ def put(database: Database, request: Put) -> None:
         _move(database, namespace, request.cursor)
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
-    for entry in request.records:
-        rests_on = _sources(database, number, entry.record)
+    for record in request.records:
+        rests_on = _sources(database, number, record)
         if number == _NOWHERE:
             number = intern(database, namespace)
-        _keep(database, number, entry, rests_on)
+        _keep(database, number, record, rests_on)
     for retire in request.retire:
         _retire(database, number, retire)
     for cite in request.cite:
@@ -118,15 +118,14 @@ def _sources(database: Database, namespace: int, record: AnyRecord) -> list[int]
     return numbers
 
 
-def _keep(database: Database, namespace: int, entry: RecordEntry, rests_on: list[int]) -> None:
-    record = entry.record
+def _keep(database: Database, namespace: int, record: AnyRecord, rests_on: list[int]) -> None:
     rows = database.execute(q.find_record, (record.id, namespace))
     if not rows:
         thread_id = record.thread_id if isinstance(record, Summary) else None
         row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, record.pinned)
         number = database.insert(q.add_record, (*row, encode(record)))
         database.executemany(q.add_source, [(message, number) for message in rests_on])
-        index_record(database, namespace, number, record, entry.terms)
+        index_record(database, namespace, number, record)
         return
     number, unit, body = rows[0]
     stored = decode_record(body)
@@ -141,12 +140,10 @@ def _keep(database: Database, namespace: int, entry: RecordEntry, rests_on: list
         write_record(database, number, unit, joined)
 
 
-def index_record(database: Database, namespace: int, number: int, record: AnyRecord, terms: str) -> None:
-    """Give a record its unit, if it is to be found."""
-    unit = add_unit(database, namespace, record.kind, number, terms, retired=not record.current)
-    database.execute(q.set_record_unit, (unit, number))
-    if unit is not None:
-        merge_if_due(database, unit, unit)
+def index_record(database: Database, namespace: int, number: int, record: AnyRecord) -> None:
+    """Give a record its unit, if it has any words."""
+    units = add_units(database, namespace, record.kind, [NewUnit(number, terms_of(record))], retired=not record.current)
+    database.execute(q.set_record_unit, (units[0][1] if units else None, number))
 
 
 def write_record(database: Database, number: int, unit: int | None, record: AnyRecord) -> None:

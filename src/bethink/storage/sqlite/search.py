@@ -8,7 +8,7 @@ A term that half of all units hold says little, and FTS5 would score every one o
 rarest up until they occur often enough in all (`_LOOKED_AT`); the others count where a unit is looked at anyway. What is
 passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
 `bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is chosen by BM25
-over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the units that are not merged yet.
+over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the messages in the tails (tail.py).
 Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bethink.storage.base import Candidate, Found, Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.units import merged_through
+from bethink.storage.sqlite.tail import Tails, Unsettled
+from bethink.storage.sqlite.units import last_unit
 from bethink.storage.sqlite.values import decode_record, decode_said, listed, moment, namespace_of, path_of, path_range
 from bethink.values import Namespace
 
@@ -40,43 +41,70 @@ _LOOKED_AT = 600
 """How often the terms that FTS5 looks for occur in all, as far as there are so many; five times the limit if that is more."""
 _SCOPES, _TERMS = 16, 4_096
 """Of how many scopes, and of how many terms in each, frequencies are kept."""
+_NEW = 1_000
+"""So many new units are counted one by one; more are left to the lexicon."""
+
+
+class _Known(NamedTuple):
+    """What is known of a scope, as of a moment: the last unit number given then, its units, and frequencies."""
+
+    last: int
+    units: int
+    of: dict[str, int]
 
 
 class Frequencies:
-    """Frequencies of terms among the merged units of the scopes searched last. May be used from many threads.
+    """Frequencies of terms among the units of the scopes searched last. May be used from many threads.
 
-    Until further units are merged, units can only go, so the two numbers that `of` is given say together whether what is known
-    of a scope still holds; if it does not, it is dropped.
+    A unit's words never change, and its number is never used again. So what is known of a scope still holds if it has as many
+    units as then, not counting those with higher numbers than there were then; if it has fewer, it is dropped.
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Scope, tuple[tuple[int, int], dict[str, int]]] = OrderedDict()
+        self._known: OrderedDict[Scope, _Known] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, scope: Scope, state: tuple[int, int], terms: Iterable[str], count: Callable[[str], int]) -> dict[str, int]:
+    def of(
+        self, scope: Scope, terms: Iterable[str], database: Database, units: int, count: Callable[[str], int]
+    ) -> dict[str, int]:
         """The frequency of each term; `count` is asked for those that are not known.
 
         Args:
-            state: the number of the last merged unit, and how many merged units the scope has.
+            units: how many units the scope has.
         """
+        last = last_unit(database)
         with self._lock:
             known = self._known.pop(scope, None)
-            if known is None or known[0] != state or len(known[1]) > _TERMS:
-                known = (state, {})
+        if known is None or len(known.of) > _TERMS:
+            known = _Known(last, units, {})
+        elif known.last != last or known.units != units:
+            known = _brought_up(known, last, units, database.execute(q.new_terms, (known.last, *path_range(scope))))
+        wanted = tuple(terms)
+        missing = {term: count(term) for term in wanted if term not in known.of}
+        if missing:
+            # Another thread may be reading the old one.
+            known = known._replace(of={**known.of, **missing})
+        with self._lock:
             self._known[scope] = known
             if len(self._known) > _SCOPES:
                 self._known.popitem(last=False)
-        found = {}
-        for term in terms:
-            frequency = known[1].get(term)
-            if frequency is None:
-                frequency = known[1][term] = count(term)
-            found[term] = frequency
-        return found
+        return {term: known.of[term] for term in wanted}
 
     def clear(self) -> None:
         with self._lock:
             self._known.clear()
+
+
+def _brought_up(known: _Known, last: int, units: int, new: list[Row]) -> _Known:
+    """What was known, with the units that have come since; nothing if others have gone or there are too many to count."""
+    if known.units + len(new) != units or len(new) > _NEW:
+        return _Known(last, units, {})
+    frequency = dict(known.of)
+    for (terms,) in new:
+        for term in set(terms.split(" ")):
+            if term in frequency:
+                frequency[term] += 1
+    return _Known(last, units, frequency)
 
 
 class _Counted(NamedTuple):
@@ -86,15 +114,14 @@ class _Counted(NamedTuple):
     length: int
 
 
-def search(database: Database, request: Search, spaces: Callable[[], Spaces], frequencies: Frequencies) -> Found:
+def search(database: Database, request: Search, spaces: Callable[[], Spaces], frequencies: Frequencies, tails: Tails) -> Found:
     """See `storage.base.Search`. `spaces` is asked for only if there is a vector: it needs numpy."""
-    span = path_range(request.scope)
-    namespaces = database.execute(q.namespaces_in_scope, span)
-    tail = database.execute(q.unmerged_in_scope, span)
+    namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
+    tail = tails.of(database, request.scope)
     units = sum(row[2] for row in namespaces) + len(tail)
     if not units:
         return Found(candidates=(), units=0, mean_length=0.0, frequency={}, pending=0)
-    mean_length = (sum(row[3] for row in namespaces) + sum(row[3] for row in tail)) / units
+    mean_length = (sum(row[3] for row in namespaces) + sum(message.length for message in tail)) / units
     pending = units - sum(row[4] for row in namespaces)
 
     lexicon = _Lexicon(database, request, namespaces, tail)
@@ -109,7 +136,7 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
         similarities = Similarities(filled, request.vector, request.kinds, request.current)
         cosines = similarities.best(request.limit)
 
-    rows = {row[0]: row for row in _rows(database, {*best, *cosines})}
+    rows = {row[0]: row for row in _rows(database, {*best, *cosines}, tail)}
     known = lexicon.tail
     counted = {unit: known.get(unit) or lexicon.count(row[1], row[2]) for unit, row in rows.items()}
     # Without a limit that cuts there is nothing to choose.
@@ -147,27 +174,23 @@ def _best(
 
 
 class _Lexicon:
-    """The lexical leg of one search: the rows of the lexicon, and the units that are not merged yet (the tail)."""
+    """The lexical leg of one search: the rows of the lexicon, and the messages in the tails."""
 
-    def __init__(self, database: Database, request: Search, namespaces: list[Row], tail: list[Row]) -> None:
+    def __init__(self, database: Database, request: Search, namespaces: list[Row], tail: list[Unsettled]) -> None:
         self._database = database
         self._request = request
         self._terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self._terms)
-        self._merged = sum(row[2] for row in namespaces)
-        self._scope = _scope_tag(database, request, namespaces, self._merged)
-        self._tail = [(unit, kind, retired, self.count(length, terms)) for unit, kind, retired, length, terms in tail]
-
-    @property
-    def tail(self) -> dict[int, _Counted]:
-        return {unit: counted for unit, _, _, counted in self._tail}
+        self._units = sum(row[2] for row in namespaces)
+        self._scope = _scope_tag(database, request, namespaces, self._units)
+        self.tail = {message.key: self._in(message) for message in tail}
 
     def frequency(self, frequencies: Frequencies) -> dict[str, int]:
         """In how many units of the scope each term occurs, whatever their kind and current or not; absent for none."""
         if not self._terms:
             return {}
-        found = frequencies.of(self._request.scope, (merged_through(self._database), self._merged), self._terms, self._holding)
-        for *_, counted in self._tail:
+        found = frequencies.of(self._request.scope, self._terms, self._database, self._units, self._holding)
+        for counted in self.tail.values():
             for term in counted.counts:
                 found[term] += 1
         return {term: total for term, total in found.items() if total}
@@ -177,7 +200,7 @@ class _Lexicon:
         return number
 
     def best(self, frequency: dict[str, int]) -> list[int]:
-        """Units that hold any of the terms: the best of the lexicon, and all of the tail."""
+        """What holds any of the terms: the best of the lexicon, and all of the tails."""
         request = self._request
         if not frequency or not request.kinds or request.limit < 1:
             return []
@@ -191,12 +214,10 @@ class _Lexicon:
         if request.current:
             # What is left out is rare; a tag of all others would make FTS5 walk through every row.
             query = f'({query}) NOT tags : "retired"'
-        merged = [unit for (unit,) in self._database.execute(q.match_best, (query, request.limit))] if self._merged else []
-        return merged + [
-            unit
-            for unit, kind, retired, counted in self._tail
-            if counted.counts and kind in request.kinds and not (retired and request.current)
-        ]
+        found = [unit for (unit,) in self._database.execute(q.match_best, (query, request.limit))] if self._units else []
+        if "message" in request.kinds:
+            found += (key for key, counted in self.tail.items() if counted.counts)
+        return found
 
     def _rarest(self, frequency: dict[str, int]) -> list[str]:
         """Terms from the rarest up until they occur often enough in all."""
@@ -210,6 +231,9 @@ class _Lexicon:
             together += frequency[term]
         return chosen
 
+    def _in(self, message: Unsettled) -> _Counted:
+        return _Counted({term: message.terms[term] for term in self._terms if term in message.terms}, message.length)
+
     def count(self, length: int, terms: str) -> _Counted:
         wanted = self._wanted
         counts: dict[str, int] = {}
@@ -218,12 +242,12 @@ class _Lexicon:
         return _Counted(counts, length)
 
 
-def _scope_tag(database: Database, request: Search, namespaces: list[Row], merged: int) -> str:
-    """The part of a query that keeps it to the scope; nothing where all that is merged lies in it."""
+def _scope_tag(database: Database, request: Search, namespaces: list[Row], units: int) -> str:
+    """The part of a query that keeps it to the scope; nothing where all there is lies in it."""
     path = path_of(request.scope.namespace)
     if not path:
         return ""
-    if merged >= _MANY and database.execute(q.count_merged)[0][0] == merged:
+    if units >= _MANY and database.execute(q.count_units)[0][0] == units:
         return ""
     # A namespace that holds anything has a row, and so has the root of a subtree that does.
     number = next(row[0] for row in namespaces if row[1] == path)
@@ -235,12 +259,13 @@ def _quoted(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
-def _rows(database: Database, units: set[int]) -> list[Row]:
+def _rows(database: Database, units: set[int], tail: list[Unsettled]) -> list[Row]:
     """Of each unit: number, length, terms, path, kind, thread id, seq, id, time, and the body of what it stands for."""
     if not units:
         return []
     chosen = listed(units)
-    return database.execute(q.candidate_messages, (chosen,)) + database.execute(q.candidate_records, (chosen,))
+    rows = database.execute(q.candidate_messages, (chosen,)) + database.execute(q.candidate_records, (chosen,))
+    return rows + [message.row for message in tail if message.key in units]
 
 
 def _candidate(row: Row, named: dict[str, Namespace], counted: _Counted, cosine: float | None) -> Candidate:

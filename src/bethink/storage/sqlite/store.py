@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.errors import EmbedderMismatch, InvalidInput, StoreError
+from bethink.errors import BethinkError, EmbedderMismatch, InvalidInput, StoreError
 from bethink.models import Fingerprint
 from bethink.storage.base import (
     Append,
@@ -47,6 +49,7 @@ from bethink.storage.sqlite.erase import erase, is_due
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import Frequencies, search
+from bethink.storage.sqlite.tail import Tails, is_long, settle
 from bethink.storage.sqlite.values import drop_known_records, encode, path_of, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
@@ -92,6 +95,7 @@ class SqliteStore:
         self._options = Options(str(Path(path).absolute()), choose(driver), durability, busy_timeout)
         self._spaces: Spaces | None = None
         self._frequencies = Frequencies()
+        self._tails = Tails()
         self._closed = False
         file = self._options.path
         database = open_connection(self._options, lambda database: version_of(database, file))
@@ -120,16 +124,21 @@ class SqliteStore:
         """In the child: leave the parent's connections alone, and open others when they are needed."""
         _inherited.extend((*self._readers.abandoned(), *self._writer.abandoned()))
         self._spaces = None
-        self._frequencies = Frequencies()
+        self._frequencies, self._tails = Frequencies(), Tails()
         if not self._closed:
             self._connect()
 
     # -- verbs ------------------------------------------------------------------------------------------------------------
 
     def append(self, request: Append, /) -> Appended:
-        """See `storage.base.Append`. About 0.45 ms for one message at full durability; concurrent calls share commits."""
+        """See `storage.base.Append`. About 0.35 ms for one message at full durability; concurrent calls share commits."""
         batch = threads.batch_of(request)
         return self._writer.run(lambda database: threads.append(database, batch))
+
+    def append_each(self, requests: Sequence[Append], /) -> list[Appended | BethinkError]:
+        """See `storage.base.Store.append_each`."""
+        batches = [threads.batch_of(request) for request in requests]
+        return self._writer.run_each([partial(threads.append, batch=batch) for batch in batches])
 
     def read(self, request: Read, /) -> Transcript:
         """See `storage.base.Read`."""
@@ -150,9 +159,27 @@ class SqliteStore:
         self._writer.run(lambda database: records.put(database, request))
 
     def search(self, request: Search, /) -> Found:
-        """See `storage.base.Search`."""
+        """See `storage.base.Search`. The first search after many appends makes their index terms: some 0.07 ms a message."""
+        with self._searching(request.scope) as database:
+            return search(database, request, self._vectors, self._frequencies, self._tails)
+
+    @contextmanager
+    def _searching(self, scope: Scope) -> Iterator[Database]:
+        """A connection within a read transaction in which the tails of the scope are short, if that can be had."""
         with self._readers.reading() as database:
-            return search(database, request, self._vectors, self._frequencies)
+            if not is_long(database, scope):
+                yield database
+                return
+        self._settle(scope)
+        with self._readers.reading() as database:
+            yield database
+
+    def _settle(self, scope: Scope) -> None:
+        """Settle the tails of a scope, in transactions that leave others their turn."""
+        # Who cannot write, or not now, finds as much by reading the tails.
+        with suppress(StoreError):
+            while self._writer.run(lambda database: settle(database, scope)):
+                pass
 
     def revision(self, namespace: Namespace, /) -> int:
         """See `storage.base.Store.revision`."""
@@ -162,13 +189,16 @@ class SqliteStore:
 
     def speakers(self, scope: Scope, /) -> tuple[str, ...]:
         """See `storage.base.Store.speakers`. Costs a step in an index for each name in each namespace of the scope."""
-        with self._readers.reading() as database:
-            return tuple(name for (name,) in database.execute(q.speakers, path_range(scope)))
+        with self._searching(scope) as database:
+            names = {name for (name,) in database.execute(q.speakers, path_range(scope))}
+            names.update(message.speaker for message in self._tails.of(database, scope) if message.speaker)
+            return tuple(sorted(names))
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
         """See `storage.base.Forget`. Rewrites the file, see `erase`."""
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         self._frequencies.clear()
+        self._tails.clear()
         drop_known_records()
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
@@ -184,6 +214,12 @@ class SqliteStore:
 
     def scan(self, request: Scan, /) -> Page:
         """See `storage.base.Scan`."""
+        if request.what == "pending":
+            # A message has no unit before.
+            with self._readers.reading() as database:
+                tails = is_long(database, request.scope, 0)
+            if tails:
+                self._settle(request.scope)
         with self._readers.reading() as database:
             return records.scan(database, request)
 
@@ -209,7 +245,7 @@ class SqliteStore:
         thread_count, messages = database.execute(q.count_threads, span)[0]
         kinds = database.execute(q.count_records, span)
         totals = database.execute(q.namespaces_in_scope, span)
-        units = sum(row[2] for row in totals) + database.execute(q.count_unmerged, span)[0][0]
+        units = sum(row[2] for row in totals) + len(self._tails.of(database, scope))
         return Stats(
             namespaces=database.execute(q.count_namespaces, span)[0][0],
             threads=thread_count,

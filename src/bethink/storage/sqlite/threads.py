@@ -13,10 +13,11 @@ from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Fold, Read, Transcript
-from bethink.storage.derive import nodes_within, speaker_of
+from bethink.storage.derive import nodes_within
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.units import Totals, add_to_totals, add_unit, intern, merge_if_due
+from bethink.storage.sqlite.tail import settle_thread
+from bethink.storage.sqlite.units import copied, intern, last_unit
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
     body_of,
@@ -43,8 +44,7 @@ class Batch(NamedTuple):
     path: str
     at: int
     bodies: dict[str, bytes]
-    terms: dict[str, str]
-    """Both by message id."""
+    """By message id."""
 
 
 class _Basis(NamedTuple):
@@ -53,18 +53,18 @@ class _Basis(NamedTuple):
     thread: int
     namespace: int
     tip: int
+    settled: int
+    """Whether it has no tail, see tail.py."""
 
 
 def batch_of(request: Append) -> Batch:
     """What can be done before it is this thread's turn to write."""
     bodies: dict[str, bytes] = {}
-    terms: dict[str, str] = {}
-    for message, words in zip(request.messages, request.terms, strict=True):
+    for message in request.messages:
         # Of an id that is there twice the first counts.
         if message.id not in bodies:
             bodies[message.id] = body_of(message)
-            terms[message.id] = words
-    return Batch(request, path_of(request.namespace), micros(request.at), bodies, terms)
+    return Batch(request, path_of(request.namespace), micros(request.at), bodies)
 
 
 def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tuple[int, ThreadInfo]:
@@ -97,7 +97,7 @@ def append(database: Database, batch: Batch) -> Appended:
     placed = _placed(database, basis, tuple(new.values()))
 
     if existing is None:
-        existing = _fork(database, request, basis) if basis is not None else _create(database, request)
+        existing = _fork(database, request, basis) if basis is not None else _create(database, batch)
     if placed.messages:
         _store(database, batch, existing, placed)
         known.update((message.id, message) for message in placed.messages)
@@ -107,7 +107,7 @@ def append(database: Database, batch: Batch) -> Appended:
 
 def _known(database: Database, basis: _Basis, batch: Batch) -> dict[str, Message]:
     """Those of the batch that are there already, by id."""
-    if not batch.bodies:
+    if batch.request.fresh or not batch.bodies:
         return {}
     if len(batch.bodies) == 1:
         rows = database.execute(q.known_message, (*batch.bodies, basis.thread, basis.tip))
@@ -146,26 +146,23 @@ def _placed(database: Database, basis: _Basis | None, new: Sequence[Message]) ->
     return place(new, tip=basis.tip, last=last, calls=calls)
 
 
-def _create(database: Database, request: Append) -> _Basis:
+def _create(database: Database, batch: Batch) -> _Basis:
+    request = batch.request
     namespace = intern(database, request.namespace)
-    at = micros(request.at)
-    row = (namespace, request.thread_id, at, at, 0, 0, 0, 0, 0, None, None, encode(request.metadata))
-    return _Basis(database.insert(q.add_thread, row), namespace, 0)
+    row = (namespace, request.thread_id, batch.at, batch.at, 0, 0, 0, 0, 0, None, None, encode(request.metadata))
+    settled = not request.messages
+    return _Basis(database.insert(q.add_thread, (*row, settled)), namespace, 0, settled)
 
 
 def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> None:
-    number, namespace, _ = thread
+    number, at = thread.thread, batch.at
     first = number << SEQ_BITS
     rows = []
-    units = []
     for message in placed.messages:
         assert message.created_at is not None, "the caller gives every message its time"
-        seq, raw, terms = message.seq, message.raw, batch.terms[message.id]
-        unit = add_unit(database, namespace, "message", first + seq, terms, speaker=speaker_of(message))
-        if unit is not None:
-            units.append(unit)
-        created = batch.at if message.created_at is batch.request.at else micros(message.created_at)
-        row = (first + seq, number, seq, message.id, message.group, message.role, message.pinned, created, unit)
+        seq, raw = message.seq, message.raw
+        created = at if message.created_at is batch.request.at else micros(message.created_at)
+        row = (first + seq, number, seq, message.id, message.group, message.role, message.pinned, created, at)
         rows.append((*row, batch.bodies[message.id], raw.json if raw else None, raw.format if raw else None))
     if len(rows) == 1:
         database.execute(q.add_message, rows[0])
@@ -173,9 +170,8 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
         database.executemany(q.add_message, rows)
     if placed.calls:
         database.executemany(q.set_call, _calls_of(number, placed.messages))
-    database.execute(q.extend_thread, (placed.messages[-1].seq, len(rows), batch.at, number))
-    if units:
-        merge_if_due(database, units[0], units[-1])
+    if thread.settled:
+        database.execute(q.set_unsettled, (number,))
 
 
 def _calls_of(thread: int, messages: Sequence[Message]) -> list[Row]:
@@ -200,19 +196,20 @@ def _parent(database: Database, request: Append, existing: _Basis | None) -> _Ba
     rows = database.execute(q.find_thread, (path_of(request.namespace), point.thread_id))
     if not rows:
         raise NotFound(f"thread {point.thread_id!r} is not in this namespace")
-    thread, namespace, tip = rows[0]
+    thread, namespace, tip, settled = rows[0]
     if point.seq > tip:
         raise InvalidInput("fork_of.seq", f"{point.seq}", f"the tip of the parent is {tip}")
     if database.execute(q.group_cut, (thread, point.seq)):
         raise InvalidInput(
             "fork_of.seq", f"{point.seq} is within a group", "fork before the tool call or after the last of its results"
         )
-    return _Basis(thread, namespace, point.seq)
+    return _Basis(thread, namespace, point.seq, settled)
 
 
 def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     """A new thread with copies of everything of its parent up to the fork."""
     assert request.fork_of is not None
+    settle_thread(database, parent.thread)
     info = find_thread(database, request.namespace, request.fork_of.thread_id)[1]
     nodes, folded_through = nodes_within(_nodes(database, parent.thread), parent.tip, info.folded_through)
     first = parent.thread << SEQ_BITS
@@ -221,19 +218,17 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     count = database.execute(q.count_messages, span)[0][0]
     cursors = (folded_through, min(info.extracted_through, parent.tip), min(info.reflected_through, parent.tip))
     row = (parent.namespace, request.thread_id, at, at, parent.tip, count, *cursors)
-    thread = database.insert(q.add_thread, (*row, request.fork_of.thread_id, parent.tip, encode(request.metadata)))
+    thread = database.insert(q.add_thread, (*row, request.fork_of.thread_id, parent.tip, encode(request.metadata), True))
 
     moved = (thread - parent.thread) << SEQ_BITS
-    last_unit = database.execute(q.last_unit)[0][0]
-    database.execute(q.fork_units, (*span, moved, last_unit))
-    database.execute(q.fork_messages, (*span, moved, thread, last_unit))
+    last = last_unit(database)
+    database.execute(q.fork_units, (*span, moved, last))
+    database.execute(q.fork_messages, (*span, moved, thread, last))
     database.execute(q.fork_vectors, (*span, moved))
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
-    embedded = database.execute(q.count_vectors_after, (last_unit, parent.namespace))[0][0]
-    add_to_totals(database, parent.namespace, Totals(embedded=embedded))
-    merge_if_due(database, last_unit + 1, database.execute(q.last_unit)[0][0])
+    copied(database, last)
     _add_nodes(database, thread, nodes)
-    return _Basis(thread, parent.namespace, parent.tip)
+    return _Basis(thread, parent.namespace, parent.tip, True)
 
 
 # -- read -----------------------------------------------------------------------------------------------------------------

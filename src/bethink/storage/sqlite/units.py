@@ -1,21 +1,16 @@
 """Units: what search can find, and the places where one is.
 
-    units ─ merge ─┬─▶ lexicon   full text
-                   ├─▶ totals    of its namespace
-                   └─▶ pending ─ embed ─▶ vectors
+    units ─┬─▶ lexicon   full text
+           ├─▶ totals    of its namespace
+           └─▶ pending ─ embed ─▶ vectors
 
-Every change of a unit goes through here, so that they always agree.
-
-An append waits for the disk, the shorter the fewer pages it writes: 0.2 ms for one page, 0.28 for eight, and twice that
-while the log still grows. An insert into FTS5 adds 0.2 ms, since FTS5 writes a segment at every commit. So an append writes its
-unit and nothing else. Every 64th unit merges the newest into the other places in one go, 0.03 ms each; `meta.merged_through`
-says how far that has come. A search reads what is not merged yet, at most some 63 units of all namespaces, as it is: what has
-been committed is found at once.
+Every change of a unit goes through here, so that they always agree. A record has its unit from the start; a message gets it
+when its thread is settled (see tail.py): FTS5 writes a segment at every commit, which takes longer than to write the message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bethink.errors import InvalidInput
@@ -26,21 +21,27 @@ from bethink.storage.sqlite.values import listed, namespace_of, path_of, path_ra
 from bethink.values import Namespace
 
 __all__ = [
-    "MERGE_EVERY",
+    "NewUnit",
     "Totals",
     "add_to_totals",
-    "add_unit",
+    "add_units",
+    "copied",
     "drop_units",
     "embed",
     "intern",
+    "last_unit",
     "length_of",
-    "merge_if_due",
-    "merged_through",
     "set_retired",
     "tags_of",
 ]
 
-MERGE_EVERY = 64
+
+class NewUnit(NamedTuple):
+    """What is to be found: the number of its message or record, its terms, and the name under which it was said."""
+
+    owner: int
+    terms: str
+    speaker: str | None = None
 
 
 class Totals(NamedTuple):
@@ -63,20 +64,49 @@ def intern(database: Database, namespace: Namespace) -> int:
     return number
 
 
-def add_unit(
-    database: Database,
-    namespace: int,
-    kind: str,
-    owner: int,
-    terms: str,
-    *,
-    retired: bool = False,
-    speaker: str | None = None,
-) -> int | None:
-    """Make something findable; a thing without terms is not. The caller goes on to `merge_if_due`."""
-    if not terms:
-        return None
-    return database.insert(q.add_unit, (namespace, kind, owner, retired, length_of(terms), terms, speaker))
+def add_units(
+    database: Database, namespace: int, kind: str, things: Sequence[NewUnit], *, retired: bool = False
+) -> list[tuple[int, int]]:
+    """Make things findable. Returns each owner with its unit; a thing without terms has none."""
+    first = last_unit(database) + 1
+    rows = [
+        (unit, namespace, kind, owner, retired, length_of(terms), terms, speaker)
+        for unit, (owner, terms, speaker) in enumerate((thing for thing in things if thing.terms), first)
+    ]
+    if not rows:
+        return []
+    tags = tags_of(_namespace_tags(database, namespace), kind, retired)
+    database.executemany(q.add_unit, rows)
+    database.executemany(q.index_unit, [(row[0], tags, row[6]) for row in rows])
+    database.executemany(q.add_pending, [(row[0], namespace) for row in rows])
+    add_to_totals(database, namespace, Totals(len(rows), sum(row[5] for row in rows)))
+    return [(row[3], row[0]) for row in rows]
+
+
+def copied(database: Database, after: int) -> None:
+    """Units after a number have been copied from others, with their vectors: put them in the other places too."""
+    tags: dict[int, str] = {}
+    totals: dict[int, Totals] = {}
+    indexed = []
+    waiting = []
+    for unit, namespace, kind, retired, length, terms, embedded in database.execute(q.new_units, (after,)):
+        if namespace not in tags:
+            tags[namespace] = _namespace_tags(database, namespace)
+        indexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
+        so_far = totals.get(namespace, Totals())
+        totals[namespace] = Totals(so_far.units + 1, so_far.length + length, so_far.embedded + embedded)
+        if not embedded:
+            waiting.append((unit, namespace))
+    database.executemany(q.index_unit, indexed)
+    database.executemany(q.add_pending, waiting)
+    for namespace, change in totals.items():
+        add_to_totals(database, namespace, change)
+
+
+def last_unit(database: Database) -> int:
+    """The greatest unit number that was ever given."""
+    number: int = database.execute(q.last_unit)[0][0]
+    return number
 
 
 def length_of(terms: str) -> int:
@@ -88,54 +118,22 @@ def add_to_totals(database: Database, namespace: int, totals: Totals) -> None:
     database.execute(q.add_to_totals, (*totals, namespace))
 
 
-def merge_if_due(database: Database, first: int, last: int) -> None:
-    """After units `first` to `last` were added: merge the newest if a batch is complete."""
-    if (first - 1) // MERGE_EVERY == last // MERGE_EVERY:
-        return
-    tags: dict[int, str] = {}
-    totals: dict[int, Totals] = {}
-    indexed = []
-    waiting = []
-    for unit, namespace, kind, retired, length, terms, embedded in database.execute(
-        q.unmerged_units, (merged_through(database),)
-    ):
-        if namespace not in tags:
-            tags[namespace] = _namespace_tags(database, namespace)
-        indexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
-        so_far = totals.get(namespace, Totals())
-        totals[namespace] = Totals(so_far.units + 1, so_far.length + length)
-        if not embedded:
-            waiting.append((unit, namespace))
-    database.executemany(q.index_unit, indexed)
-    database.executemany(q.add_pending, waiting)
-    for namespace, change in totals.items():
-        add_to_totals(database, namespace, change)
-    database.execute(q.set_meta, ("merged_through", last))
-
-
-def merged_through(database: Database) -> int:
-    """The last unit that was merged."""
-    number: int = database.execute(q.meta, ("merged_through",))[0][0]
-    return number
-
-
 def drop_units(database: Database, units: Collection[int]) -> None:
     """Remove units everywhere."""
     if not units:
         return
     chosen = listed(units)
-    merged = merged_through(database)
     tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     unindexed = []
     for unit, namespace, kind, retired, length, terms, embedded in database.execute(q.units_by_id, (chosen,)):
+        if namespace not in tags:
+            tags[namespace] = _namespace_tags(database, namespace)
+        unindexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
         so_far = totals.get(namespace, Totals())
-        if unit <= merged:
-            if namespace not in tags:
-                tags[namespace] = _namespace_tags(database, namespace)
-            unindexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
-            so_far = so_far._replace(units=so_far.units - 1, length=so_far.length - length)
-        totals[namespace] = so_far._replace(embedded=so_far.embedded - embedded, changes=so_far.changes + embedded)
+        totals[namespace] = Totals(
+            so_far.units - 1, so_far.length - length, so_far.embedded - embedded, so_far.changes + embedded
+        )
     database.executemany(q.unindex_unit, unindexed)
     database.execute(q.drop_vectors, (chosen,))
     database.execute(q.drop_pending, (chosen,))
@@ -150,10 +148,9 @@ def set_retired(database: Database, unit: int, retired: bool) -> None:
     _, namespace, kind, before, _, terms, embedded = database.execute(q.units_by_id, (listed([unit]),))[0]
     if bool(before) == retired:
         return
-    if unit <= merged_through(database):
-        tags = _namespace_tags(database, namespace)
-        database.execute(q.unindex_unit, (unit, tags_of(tags, kind, not retired), terms))
-        database.execute(q.index_unit, (unit, tags_of(tags, kind, retired), terms))
+    tags = _namespace_tags(database, namespace)
+    database.execute(q.unindex_unit, (unit, tags_of(tags, kind, not retired), terms))
+    database.execute(q.index_unit, (unit, tags_of(tags, kind, retired), terms))
     database.execute(q.retire_unit, (retired, unit))
     if embedded:
         database.execute(q.retire_vector, (retired, unit))

@@ -16,7 +16,6 @@ import msgspec
 
 from bethink.errors import StoreError
 from bethink.storage.base import Verification
-from bethink.storage.derive import index_terms
 from bethink.storage.sqlite import filescan
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import q
@@ -35,6 +34,9 @@ SHORTEST_TERM = 8
 
 def needles_of(text: str) -> tuple[bytes, ...]:
     """What to look for to find a text or a part of it: in UTF-8, as JSON escapes it, and as index terms; each once."""
+    # Here and not above: it brings the stemmer.
+    from bethink.retrieval.terms import index_terms
+
     terms = index_terms(text)
     words = [term.encode() for term in terms.split(" ") if len(term.encode()) >= SHORTEST_TERM]
     return tuple(dict.fromkeys([piece for form in (*_forms(text), terms.encode()) for piece in _pieces(form)] + words))

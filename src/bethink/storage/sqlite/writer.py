@@ -1,6 +1,6 @@
 """The one place that writes: group commit.
 
-    run(operation) ─▶ queue ─▶ the first to come leads: BEGIN IMMEDIATE, every queued operation in turn, COMMIT ─▶ all wake
+    run(function) ─▶ queue ─▶ the first to come leads: BEGIN IMMEDIATE, every queued operation in turn, COMMIT ─▶ all wake
 
 There is no thread of its own. Whoever finds nobody leading leads at once, so a single caller waits for nobody; those who come
 while it commits queue up and share the next commit, led by one of them. A commit costs one wait for the disk, however many
@@ -17,11 +17,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from bethink.errors import StoreClosed, StoreError
+from bethink.errors import BethinkError, StoreClosed, StoreError
 from bethink.storage.sqlite.connection import CLOSED, Options, open_connection
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.log import make_room
@@ -30,24 +30,20 @@ __all__ = ["Writer"]
 
 T = TypeVar("T")
 
-Operation = Callable[[Database], Any]
+Function = Callable[[Database], Any]
 
 _MAX_GROUP = 128
 _LONGEST_WAIT = 0.002
 _ROOM_AFTER, _ROOM_EVERY = 8, 1_024
 
 
-class _Job:
-    """An operation in the queue. `wake` is released when it is done, or when its thread is to lead."""
+class _Operation:
+    """Something to run in a transaction, and what became of it."""
 
-    __slots__ = ("done", "error", "operation", "result", "solo", "to_lead", "wake")
+    __slots__ = ("done", "error", "function", "result")
 
-    def __init__(self, operation: Operation, *, solo: bool) -> None:
-        self.operation = operation
-        self.solo = solo
-        self.wake = threading.Lock()
-        self.wake.acquire()
-        self.to_lead = False
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -59,20 +55,37 @@ class _Job:
         self.done = True
 
 
+class _Call:
+    """What one thread waits for. `wake` is released when it is done, or when its thread is to lead."""
+
+    __slots__ = ("operations", "solo", "to_lead", "wake")
+
+    def __init__(self, functions: Iterable[Function], *, solo: bool = False) -> None:
+        self.operations = [_Operation(function) for function in functions]
+        self.solo = solo
+        self.wake = threading.Lock()
+        self.wake.acquire()
+        self.to_lead = False
+
+    @property
+    def done(self) -> bool:
+        return self.operations[-1].done
+
+
 class Writer:
     """Runs operations on the writing connection, several to a transaction.
 
     Args:
         options: how to open the file.
         database: the connection to write on, if there is one already; else it is opened when it is needed.
-        max_group: at most that many operations in one transaction.
+        max_group: at most so many calls in one transaction.
     """
 
     def __init__(self, options: Options, database: Database | None = None, *, max_group: int = _MAX_GROUP) -> None:
         self._options = options
         self._database = database
         self._mutex = threading.Lock()
-        self._queue: deque[_Job] = deque()
+        self._queue: deque[_Call] = deque()
         self._gathering = threading.Condition(self._mutex)
         self._leading = False
         self._closed = False
@@ -83,108 +96,125 @@ class Writer:
         self._commits = 0
         self.max_group = max_group
 
-    def run(self, operation: Callable[[Database], T]) -> T:
-        """Run `operation(database)` within a transaction and return its result once that has been committed.
+    def run(self, function: Callable[[Database], T]) -> T:
+        """Run `function(database)` within a transaction and return its result once that has been committed.
 
         Raises:
-            Whatever the operation raises, and then none of its changes is there.
+            Whatever the function raises, and then none of its changes is there.
         """
-        return cast("T", self._outcome(_Job(operation, solo=False)))
+        return cast("T", _result(self._finished(_Call((function,)))))
+
+    def run_each(self, functions: Iterable[Callable[[Database], T]]) -> list[T | BethinkError]:
+        """Run several, each as `run` does, with one wait for the disk; the errors that `run` would raise are returned."""
+        call = _Call(functions)
+        if not call.operations:
+            return []
+        self._finished(call)
+        outcomes: list[T | BethinkError] = []
+        for operation in call.operations:
+            if operation.error is not None and not isinstance(operation.error, BethinkError):
+                raise operation.error
+            outcomes.append(operation.result if operation.error is None else operation.error)
+        return outcomes
 
     def alone(self, action: Callable[[Database], T]) -> T:
         """Run `action(database)` outside of any transaction, while nobody else in this process writes."""
-        return cast("T", self._outcome(_Job(action, solo=True)))
+        return cast("T", _result(self._finished(_Call((action,), solo=True))))
 
-    def _outcome(self, job: _Job) -> Any:
+    def _finished(self, call: _Call) -> _Call:
         with self._mutex:
             if self._closed:
                 raise StoreClosed(CLOSED)
-            self._queue.append(job)
+            self._queue.append(call)
             leads = not self._leading
             self._leading = True
-            if len(self._queue) == self._crowd:
+            if len(self._queue) == self._crowd > 1:
                 self._gathering.notify()
         if not leads:
-            self._wait(job)
-        if not job.done:
+            self._wait(call)
+        if not call.done:
             self._lead()
-        if job.error is not None:
-            raise job.error
-        return job.result
+        return call
 
-    def _wait(self, job: _Job) -> None:
+    def _wait(self, call: _Call) -> None:
         try:
-            job.wake.acquire()
+            call.wake.acquire()
         except BaseException:
             # An interrupt while waiting. The operation may be running by now; nobody may wait for this thread to lead.
             with self._mutex:
-                if job in self._queue:
-                    self._queue.remove(job)
-            if job.to_lead:
+                if call in self._queue:
+                    self._queue.remove(call)
+            if call.to_lead:
                 self._pass_on()
             raise
 
     def _lead(self) -> None:
-        """Run what is queued. The first in the queue is always the leader's own job."""
+        """Run what is queued. The first in the queue is always the leader's own call."""
         with self._mutex:
             if len(self._queue) < self._crowd:
                 self._gathering.wait_for(lambda: len(self._queue) >= self._crowd, min(self._last_commit / 4, _LONGEST_WAIT))
-            jobs = [self._queue.popleft()]
-            while not jobs[0].solo and self._queue and not self._queue[0].solo and len(jobs) < self.max_group:
-                jobs.append(self._queue.popleft())
+            calls = [self._queue.popleft()]
+            while not calls[0].solo and self._queue and not self._queue[0].solo and len(calls) < self.max_group:
+                calls.append(self._queue.popleft())
+        operations = [operation for call in calls for operation in call.operations] if len(calls) > 1 else calls[0].operations
         started = time.monotonic()
         try:
-            if jobs[0].solo:
-                self._alone(jobs[0])
+            if calls[0].solo:
+                self._alone(operations[0])
             else:
-                self._commit(jobs)
+                self._commit(operations)
         finally:
+            for operation in operations:
+                if not operation.done:
+                    operation.fail(StoreError("the write was interrupted and may not be stored — a retry stores nothing twice"))
             with self._mutex:
                 self._last_commit = time.monotonic() - started
-                self._crowd = min(len(jobs) + len(self._queue), self.max_group)
-            for job in jobs:
-                if not job.done:
-                    job.fail(StoreError("the write was interrupted and may not be stored — a retry stores nothing twice"))
-                job.wake.release()
-            self._pass_on()
+                self._crowd = min(len(calls) + len(self._queue), self.max_group)
+                # The leader, who is the first of the calls, waits for nobody.
+                for call in calls[1:]:
+                    call.wake.release()
+                self._name_successor()
 
     def _pass_on(self) -> None:
-        """Wake the first in the queue to lead, or let the next who comes do so."""
         with self._mutex:
-            self._leading = bool(self._queue)
-            if self._queue:
-                successor = self._queue[0]
-                successor.to_lead = True
-                successor.wake.release()
+            self._name_successor()
+
+    def _name_successor(self) -> None:
+        """Wake the first in the queue to lead, or let the next who comes do so."""
+        self._leading = bool(self._queue)
+        if self._queue:
+            successor = self._queue[0]
+            successor.to_lead = True
+            successor.wake.release()
 
     def _open(self) -> Database:
         if self._database is None:
             self._database = open_connection(self._options)
         return self._database
 
-    def _alone(self, job: _Job) -> None:
+    def _alone(self, action: _Operation) -> None:
         try:
-            job.result = job.operation(self._open())
+            action.result = action.function(self._open())
         except StoreError as error:
-            job.error = error
-        job.done = True
+            action.error = error
+        action.done = True
 
-    def _commit(self, jobs: list[_Job]) -> None:
+    def _commit(self, operations: list[_Operation]) -> None:
         try:
             database = self._open()
             database.execute("BEGIN IMMEDIATE")
         except StoreError as error:
-            for job in jobs:
-                job.fail(error)
+            for operation in operations:
+                operation.fail(error)
             return
         try:
-            self._run(database, jobs)
+            self._run(database, operations)
         except StoreError as error:
-            if len(jobs) == 1:
-                jobs[0].fail(error)
+            if len(operations) == 1:
+                operations[0].fail(error)
                 return
-            for job in jobs:
-                self._commit([job])
+            for operation in operations:
+                self._commit([operation])
             return
         self._commits += 1
         # Who writes once or twice does not gain from it what it costs. (Every so often, since a forget cuts the log off.)
@@ -192,17 +222,17 @@ class Writer:
             with suppress(StoreError):
                 make_room(database, self._options.path)
 
-    def _run(self, database: Database, jobs: list[_Job]) -> None:
-        """All jobs in the transaction that is open, and commit. Raises StoreError, with all rolled back, if that fails."""
+    def _run(self, database: Database, operations: list[_Operation]) -> None:
+        """All in the transaction that is open, and commit. Raises StoreError, with all rolled back, if that fails."""
         try:
-            for job in jobs:
+            for operation in operations:
                 before = database.total_changes()
                 try:
-                    job.result, job.error = job.operation(database), None
+                    operation.result, operation.error = operation.function(database), None
                 except Exception as error:
-                    job.error = error
+                    operation.error = error
                     if database.total_changes() != before or not database.in_transaction():
-                        if len(jobs) > 1:
+                        if len(operations) > 1:
                             raise StoreError("one operation of the group failed after it had written") from error
                         _roll_back(database)
             if database.in_transaction():
@@ -210,8 +240,8 @@ class Writer:
         except BaseException:
             _roll_back(database)
             raise
-        for job in jobs:
-            job.done = True
+        for operation in operations:
+            operation.done = True
 
     def close(self) -> None:
         """Refuse further operations, let those in the queue finish, and close the connection."""
@@ -231,6 +261,13 @@ class Writer:
     def abandoned(self) -> list[Database]:
         """In a forked child: the parent's connection, which must be neither used nor closed here."""
         return [] if self._database is None else [self._database]
+
+
+def _result(call: _Call) -> Any:
+    operation = call.operations[0]
+    if operation.error is not None:
+        raise operation.error
+    return operation.result
 
 
 def _roll_back(database: Database) -> None:

@@ -3,18 +3,19 @@
 -- queries need. `application_id` and `user_version` say that the file is ours and which schema it has.
 
 -- A namespace's path is its segments, each followed by U+001F, which no segment may hold: a prefix of whole segments is then a
--- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units, of those that
--- have been merged (see units): an append touches as few pages as it can.
+-- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units.
 CREATE TABLE namespaces (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     path     TEXT NOT NULL UNIQUE,
     units    INTEGER NOT NULL DEFAULT 0,
     length   INTEGER NOT NULL DEFAULT 0, -- terms in them
-    embedded INTEGER NOT NULL DEFAULT 0, -- vectors, of merged units and others
+    embedded INTEGER NOT NULL DEFAULT 0, -- vectors
     changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes, or its unit is retired or revived; other processes watch it
     revision INTEGER NOT NULL            -- grows with every change of its records, see meta
 ) STRICT;
 
+-- An append writes to a thread's messages and leaves its row alone: tip, count and updated_at are those up to which it is settled,
+-- the messages beyond (its tail) have no unit yet, and `settled` says whether there are any. See tail.py, and `thread_state`.
 CREATE TABLE threads (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace         INTEGER NOT NULL REFERENCES namespaces (id),
@@ -26,15 +27,17 @@ CREATE TABLE threads (
     folded_through    INTEGER NOT NULL DEFAULT 0,
     extracted_through INTEGER NOT NULL DEFAULT 0,
     reflected_through INTEGER NOT NULL DEFAULT 0,
+    settled           INTEGER NOT NULL,
     parent_thread     TEXT,
     parent_seq        INTEGER,
     metadata          BLOB NOT NULL,
     UNIQUE (namespace, thread_id)
 ) STRICT;
 
--- Threads with messages that no insights have been drawn from. A thread enters at its first new message and leaves when they are
--- drawn, so the appends in between do not touch it.
-CREATE INDEX threads_behind ON threads (namespace) WHERE extracted_through < tip;
+CREATE INDEX threads_unsettled ON threads (namespace) WHERE settled = 0;
+
+-- Threads that may have messages that no insights have been drawn from.
+CREATE INDEX threads_behind ON threads (namespace) WHERE extracted_through < tip OR settled = 0;
 
 -- id is thread * 2^32 + seq: a thread lies together and in order, without a second index for it.
 CREATE TABLE messages (
@@ -45,7 +48,8 @@ CREATE TABLE messages (
     grp        INTEGER NOT NULL,
     role       TEXT NOT NULL,
     pinned     INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, -- when it was said
+    added_at   INTEGER NOT NULL, -- when it was stored
     unit       INTEGER REFERENCES units (id),
     body       BLOB NOT NULL, -- `canonical_json` without seq and group
     raw        BLOB,
@@ -57,6 +61,15 @@ CREATE TABLE messages (
 CREATE INDEX messages_by_group ON messages (thread, grp) WHERE grp <> seq;
 
 CREATE INDEX messages_pinned ON messages (thread, seq) WHERE pinned = 1;
+
+-- Threads as they are: their rows, and what their tails add.
+CREATE VIEW thread_state (id, namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
+  reflected_through, parent_thread, parent_seq, metadata, settled) AS
+SELECT t.id, t.namespace, t.thread_id, t.created_at, coalesce(m.added_at, t.updated_at), coalesce(m.seq, t.tip),
+  t.count + coalesce(m.seq - t.tip, 0), t.folded_through, t.extracted_through, t.reflected_through, t.parent_thread, t.parent_seq,
+  t.metadata, t.settled
+FROM threads t LEFT JOIN messages m ON t.settled = 0 AND m.id = (
+  SELECT l.id FROM messages l WHERE l.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295 ORDER BY l.id DESC LIMIT 1);
 
 -- A call id may come back once it is answered; the greatest group has the newest state.
 CREATE TABLE calls (
@@ -123,9 +136,8 @@ CREATE TABLE receipts (
 CREATE INDEX receipts_by_thread ON receipts (namespace, thread_id);
 
 -- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text;
--- meta.last_unit remembers the greatest that was removed. (AUTOINCREMENT would cost every append a page of its own.)
--- Units up to meta.merged_through are in the lexicon, in the totals of their namespace and, without a vector, in `pending`.
--- The newest are moved there in batches, and read as they are until then.
+-- meta.last_unit remembers the greatest that was removed. Every unit is in the lexicon, in the totals of its namespace and, without a
+-- vector, in `pending`.
 CREATE TABLE units (
     id        INTEGER PRIMARY KEY,
     namespace INTEGER NOT NULL REFERENCES namespaces (id),
@@ -139,7 +151,7 @@ CREATE TABLE units (
 
 CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
 
--- Merged units that wait for their vector.
+-- Units that wait for their vector.
 CREATE TABLE pending (
     unit      INTEGER PRIMARY KEY REFERENCES units (id),
     namespace INTEGER NOT NULL
@@ -165,7 +177,7 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 
--- embedder (JSON of its fingerprint), last_unit and merged_through (see units), erasures_due and erasures_done (how many forgets
+-- embedder (JSON of its fingerprint), last_unit (see units), erasures_due and erasures_done (how many forgets
 -- have left deleted bytes in the file, and of how many it has been cleaned), revision (the last one given to a namespace: also one
 -- whose row went and came back never has the same twice).
 CREATE TABLE meta (
@@ -173,5 +185,5 @@ CREATE TABLE meta (
     value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO meta (key, value) VALUES ('last_unit', 0), ('merged_through', 0), ('erasures_due', 0), ('erasures_done', 0),
+INSERT INTO meta (key, value) VALUES ('last_unit', 0), ('erasures_due', 0), ('erasures_done', 0),
   ('revision', 0);
