@@ -66,18 +66,16 @@ WHERE n.path >= ? AND n.path < ? ORDER BY t.id;
 -- The same of one thread; no row if it is settled.
 SELECT namespace, tip FROM threads WHERE id = ? AND settled = 0;
 
--- name: tails
--- Messages in the tails of a scope.
-SELECT m.id, n.path, t.thread_id, m.seq, m.message_id, m.created_at, m.body
-FROM namespaces n JOIN threads t INDEXED BY threads_unsettled ON t.namespace = n.id AND t.settled = 0
-  JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
-WHERE n.path >= ? AND n.path < ? ORDER BY m.id;
-
 -- name: tail_numbers
--- The numbers of at most so many of them.
+-- The numbers of at most so many messages in the tails of a scope.
 SELECT m.id FROM namespaces n JOIN threads t INDEXED BY threads_unsettled ON t.namespace = n.id AND t.settled = 0
   JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
 WHERE n.path >= ? AND n.path < ? LIMIT ?;
+
+-- name: tail_messages
+-- Some of them.
+SELECT m.id, n.path, t.thread_id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace;
 
 -- name: tail_of_thread
 -- At most so many messages of a thread after a seq.

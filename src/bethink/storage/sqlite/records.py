@@ -36,6 +36,7 @@ from bethink.storage.sqlite.values import (
     decode_receipt,
     decode_record,
     encode,
+    encode_receipt,
     listed,
     micros,
     namespace_of,
@@ -79,7 +80,7 @@ def put(database: Database, request: Put) -> None:
         if database.execute(q.find_receipt, (receipt.id, number)):
             raise Conflict(f"receipt {receipt.id!r} is stored already")
         find_thread(database, namespace, receipt.thread_id)
-        row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode(receipt))
+        row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
     if request.vectors:
         bound = embedder(database)

@@ -50,7 +50,7 @@ from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import Frequencies, search
 from bethink.storage.sqlite.tail import Tails, is_long, settle
-from bethink.storage.sqlite.values import drop_known_records, encode, path_of, path_range
+from bethink.storage.sqlite.values import drop_kept, encode, path_of, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
 from bethink.threads import ThreadInfo
@@ -199,7 +199,7 @@ class SqliteStore:
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         self._frequencies.clear()
         self._tails.clear()
-        drop_known_records()
+        drop_kept()
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
 

@@ -15,20 +15,22 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bethink.storage.base import Scope
 from bethink.storage.derive import speaker_of, terms_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import NewUnit, add_units, length_of
-from bethink.storage.sqlite.values import decode_body, path_range
+from bethink.storage.sqlite.values import decode_body, listed, path_range
 
 __all__ = ["LONGEST", "Tails", "Unsettled", "is_long", "settle", "settle_thread"]
 
 LONGEST = 64
 _BATCH = 1_000
-_REMEMBERED = 1_024
+_KEPT = 1_024
+_LONGEST_KEPT = 20_000
+"""Bytes of a message."""
 
 _FIRST_KEY = 1 << 62
 """In a search a message of a tail goes by its number plus this, which is above that of any unit."""
@@ -46,43 +48,39 @@ class Unsettled(NamedTuple):
     """As the query `candidate_messages` gives it, but without the terms."""
 
 
-class _Made(NamedTuple):
-    length: int
-    terms: Mapping[str, int]
-    speaker: str | None
-
-
 class Tails:
     """What searches made of the messages that they met in tails, kept for the next search. May be used from many threads."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[int, _Made] = OrderedDict()
+        self._kept: OrderedDict[int, Unsettled] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, database: Database, scope: Scope) -> list[Unsettled]:
         """The tails of a scope, without what search is not to find."""
-        found = []
-        for number, path, *rest in database.execute(q.tails, path_range(scope)):
-            length, terms, speaker = self._of(number, rest[-1])
-            if length:
-                key = _FIRST_KEY + number
-                found.append(Unsettled(key, length, terms, speaker, (key, length, "", path, "message", *rest)))
-        return found
-
-    def _of(self, number: int, body: bytes) -> _Made:
-        made = self._made.get(number)
-        if made is None:
-            unit = _unit_of(number, body)
-            made = _Made(length_of(unit.terms), Counter(unit.terms.split(" ")), unit.speaker)
+        numbers = [number for (number,) in database.execute(q.tail_numbers, (*path_range(scope), -1))]
+        with self._lock:
+            found = {number: self._kept[number] for number in numbers if number in self._kept}
+        missing = [number for number in numbers if number not in found]
+        if missing:
+            rows = database.execute(q.tail_messages, (listed(missing),))
+            new = {row[0]: _unsettled(*row) for row in rows}
+            found.update(new)
             with self._lock:
-                self._made[number] = made
-                if len(self._made) > _REMEMBERED:
-                    self._made.popitem(last=False)
-        return made
+                self._kept.update((number, each) for number, each in new.items() if len(each.row[-1]) <= _LONGEST_KEPT)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+        return [found[number] for number in numbers if found[number].length]
 
     def clear(self) -> None:
         with self._lock:
-            self._made.clear()
+            self._kept.clear()
+
+
+def _unsettled(number: int, path: str, *rest: Any) -> Unsettled:
+    unit = _unit_of(number, rest[-1])
+    key, length = _FIRST_KEY + number, length_of(unit.terms)
+    row = (key, length, "", path, "message", *rest)
+    return Unsettled(key, length, Counter(unit.terms.split(" ")), unit.speaker, row)
 
 
 def _unit_of(number: int, body: bytes) -> NewUnit:

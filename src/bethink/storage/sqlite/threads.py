@@ -245,11 +245,14 @@ def read(database: Database, request: Read) -> Transcript:
         limit = -1 if request.limit is None else request.limit
         rows = database.execute(q.messages_between, (first + after, first + before, limit))
     whole = len(rows) == info.count
+    # A group that began within what was read has no member before it, and none after it where that is the newest.
+    partly = {row[1] for row in rows if before <= info.tip or row[1] < rows[-1][0]}
     if request.pinned and not whole:
-        rows += database.execute(q.pinned_messages, (thread,))
-    if request.whole_groups and rows and not whole:
-        groups = listed(sorted({row[1] for row in rows}))
-        rows += database.execute(q.group_members, (first, thread, groups))
+        pinned = database.execute(q.pinned_messages, (thread,))
+        partly.update(row[1] for row in pinned)
+        rows += pinned
+    if request.whole_groups and partly and not whole:
+        rows += database.execute(q.group_members, (first, thread, listed(sorted(partly))))
     by_seq = {row[0]: row for row in rows}
     messages = tuple(
         decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,7 +27,9 @@ __all__ = [
     "decode_receipt",
     "decode_record",
     "decode_said",
+    "drop_kept",
     "encode",
+    "encode_receipt",
     "listed",
     "micros",
     "moment",
@@ -37,6 +41,13 @@ __all__ = [
 
 SEQ_BITS = 32
 """messages.id is the thread's number shifted by this, plus seq."""
+
+_KEPT = 8_192
+"""Decoded rows of each sort that are kept for the next who reads them."""
+_LONGEST_KEPT = 20_000
+"""Bytes of a row."""
+_FASTEST = 1
+_UNREADABLE = "a row of the database cannot be read — run `bethink check`"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
@@ -108,6 +119,13 @@ def body_of(message: Message) -> bytes:
 
 
 def decode_message(body: bytes, seq: int, group: int, raw: bytes | None, raw_format: str | None) -> Message:
+    """A message in its place. Kept if nothing in it can be changed: a window is read at every context, and moves by a turn."""
+    decoded = _message if len(body) <= _LONGEST_KEPT and raw is None and b'"metadata":' not in body else _message.__wrapped__
+    return decoded(body, seq, group, raw, raw_format)
+
+
+@lru_cache(maxsize=_KEPT)
+def _message(body: bytes, seq: int, group: int, raw: bytes | None, raw_format: str | None) -> Message:
     message = _decoded(_messages, body)
     if raw is None:
         return replace(message, seq=seq, group=group)
@@ -126,41 +144,44 @@ def decode_said(body: bytes) -> Message:
 
 
 def decode_record(body: bytes) -> AnyRecord:
-    """A record. Those without metadata are values through and through, and kept: a profile is read at every context, and a
-    record's row changes seldom.
-    """
-    known = _known_records.get(body)
-    if known is None:
-        known = _decoded(_records, body)
-        if not known.metadata:
-            if len(_known_records) >= _MOST_KNOWN_RECORDS:
-                _known_records.clear()
-            _known_records[body] = known
-    return known
+    """A record, likewise kept: a profile is read at every context, and a record's row changes seldom."""
+    return _record(body) if b'"metadata":' not in body else _record.__wrapped__(body)
 
 
-def drop_known_records() -> None:
-    """Keep none: what was removed from the database is not to live on in the process."""
-    _known_records.clear()
+@lru_cache(maxsize=_KEPT)
+def _record(body: bytes) -> AnyRecord:
+    return _decoded(_records, body)
 
 
-_known_records: dict[bytes, AnyRecord] = {}
-_MOST_KNOWN_RECORDS = 8_192
-
-
+@lru_cache(maxsize=_KEPT)
 def decode_node(body: bytes) -> Node:
+    """A summary node, likewise kept."""
     return _decoded(_nodes, body)
 
 
+def drop_kept() -> None:
+    """Keep none: what was removed from the database is not to live on in the process."""
+    for cache in (_message, _record, decode_node):
+        cache.cache_clear()
+
+
+def encode_receipt(receipt: Receipt) -> bytes:
+    """JSON, deflated: to a sixth, since a receipt is mostly ids and reasons that resemble each other. None of it is words."""
+    return zlib.compress(_encoder.encode(receipt), _FASTEST)
+
+
 def decode_receipt(body: bytes) -> Receipt:
-    return _decoded(_receipts, body)
+    try:
+        return _decoded(_receipts, zlib.decompress(body))
+    except zlib.error as error:
+        raise CorruptStore(_UNREADABLE) from error
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     try:
         return decoder.decode(body)
     except msgspec.DecodeError as error:
-        raise CorruptStore("a row of the database cannot be read — run `bethink check`") from error
+        raise CorruptStore(_UNREADABLE) from error
 
 
 def thread_info(row: tuple[Any, ...]) -> ThreadInfo:

@@ -129,7 +129,7 @@ CREATE TABLE receipts (
     receipt_id TEXT NOT NULL,
     thread_id  TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    body       BLOB NOT NULL,
+    body       BLOB NOT NULL, -- JSON, deflated
     UNIQUE (receipt_id, namespace)
 ) STRICT;
 
