@@ -23,6 +23,7 @@ import msgspec
 from typing_extensions import Self
 
 from bethink.errors import InvalidInput, NotFound
+from bethink.formats import from_any
 from bethink.ids import new_id
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
@@ -465,8 +466,6 @@ class Thread:
         return self._engine.store.append(self._append_request(messages, expected_tip))
 
     def _append_request(self, messages: Iterable[Given], expected_tip: int | None) -> Append:
-        from bethink.formats import from_any
-
         given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
         return append_request(self._engine, self.namespace, self._id, given, expected_tip=expected_tip)
 

@@ -35,6 +35,7 @@ __all__ = [
     "ToolCall",
     "Trust",
     "canonical_json",
+    "check_size",
     "checked",
     "groups",
     "lowest_trust",
@@ -225,6 +226,14 @@ def checked(message: Message, field: str = "message") -> Message:
     _check_calls(message, field)
     if message.metadata:
         check_json(message.metadata, f"{field}.metadata", InvalidMessage)
+    check_size(message, field)
+    if message.created_at is None:
+        return message
+    return msgspec.structs.replace(message, created_at=utc(message.created_at, f"{field}.created_at", InvalidMessage))
+
+
+def check_size(message: Message, field: str) -> None:
+    """Raise InvalidMessage for a message that is too large to be one."""
     size = len(message.raw.json) if message.raw else _size(message)
     if size > MAX_MESSAGE_BYTES:
         raise InvalidMessage(
@@ -232,9 +241,6 @@ def checked(message: Message, field: str = "message") -> Message:
             f"{size:,} bytes",
             f"the limit is {MAX_MESSAGE_BYTES:,}; store the file elsewhere and put a reference to it in the message",
         )
-    if message.created_at is None:
-        return message
-    return msgspec.structs.replace(message, created_at=utc(message.created_at, f"{field}.created_at", InvalidMessage))
 
 
 def _size(message: Message) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from bethink.errors import InvalidInput, InvalidMessage
-from bethink.formats.openai_chat import from_openai, to_openai, to_openai_list
+from bethink.formats.openai_chat import from_openai, is_plain, plain, to_openai, to_openai_list
 from bethink.formats.openai_responses import ITEM_TYPES, from_responses, to_responses, to_responses_list
 from bethink.messages import Message, checked
 
@@ -42,6 +42,8 @@ def from_any(value: Message | Mapping[str, Any], *, field: str = "message") -> M
     """
     if isinstance(value, Message):
         return checked(value, field)
+    if is_plain(value):
+        return plain(value, field)
     if not isinstance(value, Mapping):
         raise InvalidMessage(
             field, f"a {type(value).__name__}", 'pass a Message or a dict such as {"role": "user", "content": "..."}'

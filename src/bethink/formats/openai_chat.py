@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
@@ -27,9 +27,10 @@ from bethink.formats.content import (
     time_in,
 )
 from bethink.formats.whole import whole_groups
-from bethink.messages import Group, Message, Part, Raw, ToolCall, checked
+from bethink.messages import Group, Message, Part, Raw, Role, ToolCall, check_size, checked
+from bethink.values import check_text
 
-__all__ = ["from_openai", "to_openai", "to_openai_list"]
+__all__ = ["from_openai", "is_plain", "plain", "to_openai", "to_openai_list"]
 
 
 def from_openai(
@@ -50,10 +51,9 @@ def from_openai(
     Raises:
         InvalidMessage: naming the field, what was found, and the fix.
     """
+    if is_plain(data) and not id and created_at is None:
+        return plain(data, field)
     mapping(data, field)
-    if _is_plain(data):
-        message = Message(role=data["role"], content=data["content"], id=id, created_at=created_at)
-        return checked(message, field)
     json = json_bytes(data, field)
     role = role_of(data, field)
     calls = _calls_in(data, field)
@@ -77,14 +77,22 @@ def from_openai(
     return checked(msgspec.structs.replace(message, raw=Raw("openai", json)), field)
 
 
-def _is_plain(data: Mapping[str, Any]) -> bool:
+def is_plain(data: object) -> TypeGuard[dict[str, str]]:
     """Whether it is what most messages are, a role and a text: its canonical form gives the same JSON back."""
     return (
-        len(data) == 2
+        type(data) is dict
         and tuple(data) == ("role", "content")
         and data["role"] in ("user", "assistant", "system", "developer")
-        and isinstance(data["content"], str)
+        and type(data["content"]) is str
     )
+
+
+def plain(data: dict[str, str], field: str) -> Message:
+    """The message that such a dict says. Most appends are one of these, so nothing is checked that cannot be wrong with it."""
+    check_text(data["content"], f"{field}.content", InvalidMessage)
+    message = Message(role=cast("Role", data["role"]), content=data["content"])
+    check_size(message, field)
+    return message
 
 
 def _content_in(data: Mapping[str, Any], field: str) -> str | tuple[Part, ...] | None:

@@ -125,11 +125,17 @@ class Writer:
         with self._mutex:
             if self._closed:
                 raise StoreClosed(CLOSED)
-            self._queue.append(call)
+            # Nobody else writes, nor did when the last was done.
+            at_once = not self._leading and self._crowd == 1
             leads = not self._leading
             self._leading = True
-            if len(self._queue) == self._crowd > 1:
-                self._gathering.notify()
+            if not at_once:
+                self._queue.append(call)
+                if len(self._queue) == self._crowd:
+                    self._gathering.notify()
+        if at_once:
+            self._serve([call])
+            return call
         if not leads:
             self._wait(call)
         if not call.done:
@@ -156,6 +162,10 @@ class Writer:
             calls = [self._queue.popleft()]
             while not calls[0].solo and self._queue and not self._queue[0].solo and len(calls) < self.max_group:
                 calls.append(self._queue.popleft())
+        self._serve(calls)
+
+    def _serve(self, calls: list[_Call]) -> None:
+        """Run calls, the first of which is the leader's own."""
         operations = [operation for call in calls for operation in call.operations] if len(calls) > 1 else calls[0].operations
         started = time.monotonic()
         try:
