@@ -40,7 +40,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.sqlite import SqliteStore, tail
 from bethink.storage.sqlite import search as searching
-from bethink.storage.sqlite.connection import Options
+from bethink.storage.sqlite.connection import Durability, Options
 from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.values import path_range
@@ -192,11 +192,42 @@ def test_a_single_caller_commits_each_append_at_once(store: SqliteStore) -> None
     assert database.commits == 5
 
 
-def writer_with_queue(path: Path) -> tuple[Writer, threading.Event, threading.Thread]:
+def test_what_is_relaxed_does_not_wait_for_the_disk_and_what_comes_next_does(tmp_path: Path) -> None:
+    with closing(opened(tmp_path / "m.db", durability="full")) as store:
+        levels: list[int] = []
+
+        def note_level(database: Database) -> None:
+            levels.append(database.execute("PRAGMA synchronous")[0][0])
+
+        for relaxed in (False, True, True, False):
+            store._writer.run(note_level, relaxed=relaxed)
+        assert levels == [2, 1, 1, 2]
+
+
+def test_a_group_waits_for_the_disk_if_one_of_it_must(tmp_path: Path) -> None:
+    writer, gate, leader = writer_with_queue(tmp_path / "m.db", "full")
+    levels: list[int] = []
+
+    def note_level(database: Database) -> None:
+        levels.append(database.execute("PRAGMA synchronous")[0][0])
+
+    threads = [threading.Thread(target=writer.run, args=(note_level,), kwargs={"relaxed": bool(index)}) for index in (0, 1)]
+    for count, thread in enumerate(threads, 1):
+        thread.start()
+        while len(writer._queue) < count:
+            time.sleep(0.001)
+    gate.set()
+    for thread in (leader, *threads):
+        thread.join()
+    assert levels == [2, 2]
+    writer.close()
+
+
+def writer_with_queue(path: Path, durability: Durability = "normal") -> tuple[Writer, threading.Event, threading.Thread]:
     """A writer whose leader is held up, so that what is run next makes one group."""
     with closing(opened(path)):
         pass
-    writer = Writer(Options(str(path), "apsw", "normal", timedelta(seconds=5)))
+    writer = Writer(Options(str(path), "apsw", durability, timedelta(seconds=5)))
     gate, leading = threading.Event(), threading.Event()
 
     def hold(_: Database) -> None:

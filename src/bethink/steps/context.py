@@ -61,10 +61,11 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: s
         query=query,
     )
     try:
-        engine.store.put(Put(namespace=namespace, receipt=receipt, cursor=cursor))
+        # The reply that is made of this context comes next; storing it takes the receipt along.
+        engine.store.put(Put(namespace=namespace, receipt=receipt, cursor=cursor, relaxed=True))
     except Conflict:
         # Another process has looked at these messages meanwhile.
-        engine.store.put(Put(namespace=namespace, receipt=receipt))
+        engine.store.put(Put(namespace=namespace, receipt=receipt, relaxed=True))
     return msgspec.structs.replace(context, receipt_id=receipt.id)
 
 

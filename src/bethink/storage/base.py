@@ -219,6 +219,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
           (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `relaxed`: the call need not wait for the disk. Should the machine fail, the whole of it may be gone, until something
+          that is not relaxed has been committed after it; the process may fail at any time.
     """
 
     namespace: Namespace
@@ -228,6 +230,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Cursor | None = None
     receipt: Receipt | None = None
     vectors: tuple[tuple[int, bytes], ...] = ()
+    relaxed: bool = False
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True):

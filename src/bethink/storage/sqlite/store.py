@@ -156,7 +156,7 @@ class SqliteStore:
 
     def put(self, request: Put, /) -> None:
         """See `storage.base.Put`."""
-        self._writer.run(lambda database: records.put(database, request))
+        self._writer.run(lambda database: records.put(database, request), relaxed=request.relaxed)
 
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`. The first search after many appends makes their index terms: some 0.07 ms a message."""

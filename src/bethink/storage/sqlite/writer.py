@@ -40,10 +40,11 @@ _ROOM_AFTER, _ROOM_EVERY = 8, 1_024
 class _Operation:
     """Something to run in a transaction, and what became of it."""
 
-    __slots__ = ("done", "error", "function", "result")
+    __slots__ = ("done", "error", "function", "relaxed", "result")
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, relaxed: bool) -> None:
         self.function = function
+        self.relaxed = relaxed
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -60,8 +61,8 @@ class _Call:
 
     __slots__ = ("operations", "solo", "to_lead", "wake")
 
-    def __init__(self, functions: Iterable[Function], *, solo: bool = False) -> None:
-        self.operations = [_Operation(function) for function in functions]
+    def __init__(self, functions: Iterable[Function], *, solo: bool = False, relaxed: bool = False) -> None:
+        self.operations = [_Operation(function, relaxed) for function in functions]
         self.solo = solo
         self.wake = threading.Lock()
         self.wake.acquire()
@@ -94,15 +95,19 @@ class Writer:
         self._last_commit = 0.0
         """How long it took, in seconds."""
         self._commits = 0
+        self._waits = True
+        """Whether commits wait for the disk, as far as `durability` has them wait at all."""
         self.max_group = max_group
 
-    def run(self, function: Callable[[Database], T]) -> T:
+    def run(self, function: Callable[[Database], T], *, relaxed: bool = False) -> T:
         """Run `function(database)` within a transaction and return its result once that has been committed.
+
+        If it is relaxed, and all that share its commit are, that does not wait for the disk.
 
         Raises:
             Whatever the function raises, and then none of its changes is there.
         """
-        return cast("T", _result(self._finished(_Call((function,)))))
+        return cast("T", _result(self._finished(_Call((function,), relaxed=relaxed))))
 
     def run_each(self, functions: Iterable[Callable[[Database], T]]) -> list[T | BethinkError]:
         """Run several, each as `run` does, with one wait for the disk; the errors that `run` would raise are returned."""
@@ -212,6 +217,7 @@ class Writer:
     def _commit(self, operations: list[_Operation]) -> None:
         try:
             database = self._open()
+            self._wait_for_disk(database, not all(operation.relaxed for operation in operations))
             database.execute("BEGIN IMMEDIATE")
         except StoreError as error:
             for operation in operations:
@@ -231,6 +237,12 @@ class Writer:
         if self._commits % _ROOM_EVERY == _ROOM_AFTER:
             with suppress(StoreError):
                 make_room(database, self._options.path)
+
+    def _wait_for_disk(self, database: Database, wait: bool) -> None:
+        """Whether the commits to come wait for it. One that does waits for all before it too: the log is one file."""
+        if self._options.durability == "full" and wait != self._waits:
+            database.execute(f"PRAGMA synchronous = {'FULL' if wait else 'NORMAL'}")
+            self._waits = wait
 
     def _run(self, database: Database, operations: list[_Operation]) -> None:
         """All in the transaction that is open, and commit. Raises StoreError, with all rolled back, if that fails."""
