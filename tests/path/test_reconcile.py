@@ -355,6 +355,56 @@ def test_history_names_what_took_its_place_and_never_ends_before_it_began(batche
 
 
 @given(statements())
+def test_history_leads_to_what_holds_now(batches: list[list[Insight]]) -> None:
+    assert_history_ends(batches)
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 6), st.sampled_from(SLOTS["residence"])), min_size=1, max_size=4), max_size=4)
+)
+def test_one_who_moves_to_and_fro_and_tells_it_out_of_order_lives_somewhere(moves: list[list[tuple[int, str]]]) -> None:
+    number = iter(range(100))
+    assert_history_ends(
+        [
+            [
+                statement(next(number), day, "residence", place, subject="user", polarity="positive", trust="user")
+                for day, place in batch
+            ]
+            for batch in moves
+        ]
+    )
+
+
+def test_an_older_mention_of_what_came_back_and_ended_does_not_end_it_by_what_it_had_ended() -> None:
+    def lives(number: int, day: int, place: str) -> Insight:
+        return statement(number, day, "residence", place, subject="user", polarity="positive", trust="user")
+
+    known = after(
+        [lives(1, 1, "oslo"), lives(2, 4, "porto"), lives(3, 6, "gdansk"), lives(4, 7, "oslo")], [lives(5, 3, "gdansk")]
+    )
+    assert {insight.value: insight.superseded_by and by_id(known, insight.superseded_by).value for insight in known} == {
+        "oslo": None,
+        "porto": "gdansk",
+        "gdansk": "oslo",
+    }
+
+
+def by_id(known: Sequence[Insight], insight_id: str) -> Insight:
+    return next(insight for insight in known if insight.id == insight_id)
+
+
+def assert_history_ends(batches: list[list[Insight]]) -> None:
+    known = {insight.id: insight for insight in after(*batches)}
+    for insight in known.values():
+        seen = []
+        while insight.superseded_by is not None:
+            assert insight.id not in seen
+            seen.append(insight.id)
+            insight = known[insight.superseded_by]
+        assert insight.current
+
+
+@given(statements())
 def test_the_same_statements_give_the_same_records(batches: list[list[Insight]]) -> None:
     assert after(*batches) == after(*batches)
 

@@ -61,10 +61,12 @@ _USER = (
     "We decided to take the {thing} on {day}.",
     "I prefer {thing} to {other}.",
     "Remember that the {thing} costs {number} euros.",
-    "I'm allergic to {thing}.",
+    "I'm allergic to {allergen}.",
 )
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _VOCABULARY = 4_000
+_PLACES, _THINGS, _ALLERGENS = 24, 120, 5
+"""Of how many places and things a user speaks: people come back to what they have, and nobody has a hundred allergies."""
 
 
 def _word(rank: int) -> str:
@@ -94,16 +96,17 @@ def text_of(seed: int, size: int) -> str:
 
 def turns(count: int, *, seed: int = 0) -> Iterator[Message]:
     """A conversation of `count` messages, user and assistant by turns, two minutes apart. One user turn in eight says
-    something about the user; the others are small talk of 10 to 50 words.
+    something about the user; the others are small talk of 10 to 50 words. What is said of the user comes back again and again.
     """
     draw = random.Random(seed)
     for number in range(count):
         sentences = [" ".join(_words(draw, draw.randint(6, 14))).capitalize() + "." for _ in range(draw.randint(1, 4))]
         if number % 2 == 0 and draw.random() < 0.125:
             facts = {
-                "place": _word(draw.randrange(_VOCABULARY)).capitalize(),
-                "thing": _word(draw.randrange(_VOCABULARY)),
-                "other": _word(draw.randrange(_VOCABULARY)),
+                "place": _word(_VOCABULARY + draw.randrange(_PLACES)).capitalize(),
+                "thing": _word(draw.randrange(_THINGS)),
+                "other": _word(draw.randrange(_THINGS)),
+                "allergen": _word(_VOCABULARY - 1 - draw.randrange(_ALLERGENS)),
                 "when": f"in {draw.randint(1990, 2024)}",
                 "day": draw.choice(_DAYS),
                 "number": draw.randint(2, 900),

@@ -135,30 +135,34 @@ def item_of_node(node: Node, index: int, reason: str) -> Item:
 
 
 def item_of_message(
-    message: Message, counter: TokenCounter, reason: str, scores: Mapping[str, float], cut: tuple[int, int] | None = None
+    message_id: str,
+    text: str,
+    *,
+    at: datetime,
+    trust: Trust,
+    speaker: str,
+    counter: TokenCounter,
+    reason: str,
+    scores: Mapping[str, float],
+    cut: tuple[int, int] | None = None,
 ) -> Item:
     """A message quoted as a recalled line; a long one is shown up to a boundary."""
     if cut is None:
-        shown = truncate(message.text, _RECALLED_LINE_TOKENS, counter)
-        cut = (0, len(shown)) if len(shown) < len(message.text) else None
+        shown = truncate(text, _RECALLED_LINE_TOKENS, counter)
+        cut = (0, len(shown)) if len(shown) < len(text) else None
     return Item(
         section="recalled",
         of="message",
-        id=message.id,
-        text=message.text if cut is None else message.text[cut[0] : cut[1]] + " …",
-        at=_said_at(message),
-        trust=message.trust,
-        speaker=message.speaker,
+        id=message_id,
+        text=text if cut is None else text[cut[0] : cut[1]] + " …",
+        at=at,
+        trust=trust,
+        speaker=speaker,
         reason=reason,
         cut=cut,
         scores=dict(scores),
-        sources=(message.id,),
+        sources=(message_id,),
     )
-
-
-def _said_at(message: Message) -> datetime:
-    assert message.created_at is not None, "a stored message has its time"
-    return message.created_at
 
 
 # -- rendering ------------------------------------------------------------------------------------------------------------

@@ -248,7 +248,19 @@ def _item_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: Toke
 def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: TokenCounter) -> Item:
     section: SectionName = next(name for name in BLOCK if name == line.section)
     if line.of == "message":
-        item = item_of_message(_of(named.quoted, line.id, receipt), counter, line.reason, line.scores, line.cut)
+        message = _of(named.quoted, line.id, receipt)
+        assert message.created_at is not None, "a stored message has its time"
+        item = item_of_message(
+            message.id,
+            message.text,
+            at=message.created_at,
+            trust=message.trust,
+            speaker=message.speaker,
+            counter=counter,
+            reason=line.reason,
+            scores=line.scores,
+            cut=line.cut,
+        )
         return msgspec.structs.replace(item, section=section)
     if line.of == "node":
         return item_of_node(_of(named.nodes, line.id, receipt), line.index, line.reason)

@@ -111,7 +111,8 @@ class _Book:
             return False
         same = max(equal, key=lambda insight: (insight.current, self._order(insight), insight.id), default=None)
         taken = _joined(same, statement) if same else _open(statement)
-        if same is not None and same.current:
+        if same is not None and (same.current or _said(statement) <= self._order(same)):
+            # Of one that came to its end later than this was said, it is one more mention.
             self._write(taken)
             return True
         others = [insight for insight in answers if not _same_answer(insight, statement)]

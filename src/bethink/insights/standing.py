@@ -36,6 +36,11 @@ def changed_since(insights: Sequence[Insight]) -> dict[str, Insight]:
 def _last(superseded: Insight, by_id: Mapping[str, Insight]) -> Insight | None:
     """The last of those that took its place; None where that one is not there."""
     last: Insight | None = superseded
+    seen = set()
     while last is not None and last.superseded_by is not None:
+        # Reconciling leaves no circle, but a context must not hang on what somebody else has stored.
+        if last.id in seen:
+            return None
+        seen.add(last.id)
         last = by_id.get(last.superseded_by)
     return last

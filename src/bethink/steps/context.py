@@ -119,20 +119,25 @@ def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Seq
     spare = min(len(visible), _SPARE_HITS)
     hits = recall_from(engine, Scope(namespace), query, k=engine.settings.recall_limit + spare)
     hits_left = [hit for hit in hits if hit.id not in visible and hit.id not in used][: engine.settings.recall_limit]
-    fetched = engine.store.get(
-        Get(
-            scope=Scope(namespace),
-            messages=tuple(hit.id for hit in hits_left if hit.kind == "message"),
-            records=tuple(hit.id for hit in hits_left if hit.kind != "message"),
-        )
-    )
-    messages = {stored.message.id: stored.message for stored in fetched.messages}
-    records = {stored.record.id: stored.record for stored in fetched.records}
+    # A hit says all of a message that a line shows; a record has sources and times of its own.
+    wanted = tuple(hit.id for hit in hits_left if hit.kind != "message")
+    fetched = engine.store.get(Get(scope=Scope(namespace), records=wanted)).records if wanted else ()
+    records = {stored.record.id: stored.record for stored in fetched}
     items: list[Item] = []
     for hit in hits_left:
         reason = _hit_reason(hit.score, hit.scores)
-        if hit.id in messages:
-            items.append(item_of_message(messages[hit.id], engine.counter, reason, hit.scores))
+        if hit.kind == "message":
+            item = item_of_message(
+                hit.id,
+                hit.text,
+                at=hit.at,
+                trust=hit.trust,
+                speaker=hit.speaker,
+                counter=engine.counter,
+                reason=reason,
+                scores=hit.scores,
+            )
+            items.append(item)
         elif hit.id in records:
             items.append(item_of_record(records[hit.id], "recalled", reason, hit.scores))
     return items

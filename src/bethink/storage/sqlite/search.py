@@ -37,8 +37,8 @@ _K1, _B = 1.2, 0.75
 _KINDS = ("message", "note", "insight", "summary")
 _MANY = 1_000
 """Units of a scope from which on its tag costs more than to look whether it is needed."""
-_LOOKED_AT = 600
-"""How often the terms that FTS5 looks for occur in all, as far as there are so many; five times the limit if that is more."""
+_LOOKED_AT = 300
+"""How often the terms that FTS5 looks for occur in all, as far as there are so many; four times the limit if that is more."""
 _SCOPES, _TERMS = 16, 4_096
 """Of how many scopes, and of how many terms in each, frequencies are kept."""
 _NEW = 1_000
