@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
+    from bethink.checkpoints import Checkpoint, CheckpointInfo
     from bethink.context import Context, ContextLine
     from bethink.errors import (
         BethinkError,
@@ -28,22 +29,27 @@ if TYPE_CHECKING:
         StoreBusy,
         StoreClosed,
         StoreError,
+        ThreadBusy,
     )
     from bethink.memory import Memory, Profile, ProfileEntry, Thread
     from bethink.messages import Message, Part, ToolCall
     from bethink.records import Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
-    from bethink.storage.base import ForgetReceipt, Problem, Stats, Verification
+    from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.threads import ThreadInfo
+    from bethink.turns import AsyncTurn, Turn
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemory",
     "AsyncThread",
+    "AsyncTurn",
     "BethinkError",
     "BudgetError",
+    "Checkpoint",
+    "CheckpointInfo",
     "Conflict",
     "Context",
     "ContextLine",
@@ -57,6 +63,7 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "Lease",
     "Line",
     "Memory",
     "Message",
@@ -79,14 +86,17 @@ __all__ = [
     "StoreError",
     "Summary",
     "Thread",
+    "ThreadBusy",
     "ThreadInfo",
     "ToolCall",
+    "Turn",
     "Verification",
 ]
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
 _HOMES = {
     "async_memory": ("AsyncMemory", "AsyncThread"),
+    "checkpoints": ("Checkpoint", "CheckpointInfo"),
     "context": ("Context", "ContextLine"),
     "errors": (
         "BethinkError",
@@ -105,14 +115,16 @@ _HOMES = {
         "StoreBusy",
         "StoreClosed",
         "StoreError",
+        "ThreadBusy",
     ),
     "memory": ("Memory", "Profile", "ProfileEntry", "Thread"),
     "messages": ("Message", "Part", "ToolCall"),
     "records": ("Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
-    "storage.base": ("ForgetReceipt", "Problem", "Stats", "Verification"),
+    "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "threads": ("ThreadInfo",),
+    "turns": ("AsyncTurn", "Turn"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
