@@ -601,17 +601,26 @@ class TestTasks:
         asyncio.run(talk())
 
     def test_V020_one_cancelled_within_its_turn_gives_it_back(self, twin: AsyncMemory) -> None:
-        async def long() -> None:
+        async def long(begun: asyncio.Event) -> None:
             async with twin.thread("t").turn() as turn:
                 await turn.add("user", "begun")
+                begun.set()
                 await asyncio.sleep(60)
 
+        async def cancel_once(begun: asyncio.Event, scope: anyio.CancelScope) -> None:
+            await begun.wait()
+            scope.cancel()
+
         async def talk() -> None:
-            with anyio.move_on_after(0.2) as scope:
-                await long()
+            begun = asyncio.Event()
+            with anyio.CancelScope() as scope:
+                canceller = asyncio.create_task(cancel_once(begun, scope))
+                await long(begun)
             assert scope.cancelled_caught
-            task = asyncio.create_task(long())
-            await asyncio.sleep(0.2)
+            await canceller
+            begun = asyncio.Event()
+            task = asyncio.create_task(long(begun))
+            await begun.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
