@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
-    from bethink.context import Context, ContextLine
+    from bethink.compaction.policies import (
+        Chain,
+        Hierarchy,
+        Hybrid,
+        Messages,
+        Policy,
+        SlidingWindow,
+        Summarize,
+        Tiers,
+        Tokens,
+        TokenWindow,
+        Turns,
+        policy_from,
+    )
+    from bethink.context import Context, ContextLine, Explanation
     from bethink.errors import (
         BethinkError,
         BudgetError,
@@ -31,7 +45,7 @@ if TYPE_CHECKING:
     )
     from bethink.memory import Memory, Profile, ProfileEntry, Thread
     from bethink.messages import Message, Part, ToolCall
-    from bethink.records import Insight, Line, Note, Source, Summary
+    from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
     from bethink.storage.base import ForgetReceipt, Problem, Stats, Verification
@@ -44,14 +58,19 @@ __all__ = [
     "AsyncThread",
     "BethinkError",
     "BudgetError",
+    "Chain",
     "Conflict",
     "Context",
     "ContextLine",
     "CorruptStore",
+    "Decision",
     "EmbedderMismatch",
+    "Explanation",
     "ForgetReceipt",
     "Forgotten",
+    "Hierarchy",
     "Hit",
+    "Hybrid",
     "ImportFailed",
     "Insight",
     "InvalidInput",
@@ -60,10 +79,12 @@ __all__ = [
     "Line",
     "Memory",
     "Message",
+    "Messages",
     "MissingExtra",
     "NotFound",
     "Note",
     "Part",
+    "Policy",
     "Problem",
     "Profile",
     "ProfileEntry",
@@ -72,22 +93,43 @@ __all__ = [
     "Retention",
     "SchemaError",
     "Settings",
+    "SlidingWindow",
     "Source",
     "Stats",
     "StoreBusy",
     "StoreClosed",
     "StoreError",
+    "Summarize",
     "Summary",
     "Thread",
     "ThreadInfo",
+    "Tiers",
+    "TokenWindow",
+    "Tokens",
     "ToolCall",
+    "Turns",
     "Verification",
+    "policy_from",
 ]
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
 _HOMES = {
     "async_memory": ("AsyncMemory", "AsyncThread"),
-    "context": ("Context", "ContextLine"),
+    "compaction.policies": (
+        "Chain",
+        "Hierarchy",
+        "Hybrid",
+        "Messages",
+        "Policy",
+        "SlidingWindow",
+        "Summarize",
+        "Tiers",
+        "TokenWindow",
+        "Tokens",
+        "Turns",
+        "policy_from",
+    ),
+    "context": ("Context", "ContextLine", "Explanation"),
     "errors": (
         "BethinkError",
         "BudgetError",
@@ -108,7 +150,7 @@ _HOMES = {
     ),
     "memory": ("Memory", "Profile", "ProfileEntry", "Thread"),
     "messages": ("Message", "Part", "ToolCall"),
-    "records": ("Insight", "Line", "Note", "Source", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Problem", "Stats", "Verification"),
