@@ -34,7 +34,7 @@ from bethink.models.tokens import BuiltinCounter, message_tokens
 from bethink.testing.doubles import FrozenClock
 from bethink.testing.strategies import histories
 
-# Half of what is drawn for the default policy: 5,000 by default, 100,000 in the nightly run.
+# Half as many as for the default policy: 5,000, and 100,000 with `make nightly`.
 RANDOM_HISTORIES = int(os.environ.get("RANDOM_HISTORIES", "10000")) // 2
 PARTS = 4  # so that several processes share the work
 BUDGETS = st.one_of(st.integers(40, 400), st.integers(400, 3_000))

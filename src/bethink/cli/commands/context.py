@@ -67,8 +67,7 @@ def facts_of(built: Context) -> dict[str, Any]:
         "tokens": built.tokens,
         "lines": built.lines,
         "omitted": built.omitted,
-        "policy": built.made_of.policy,
-        "decisions": built.made_of.decisions,
+        "explanation": built.explain(),
         "messages": built.to_openai(),
     }
 
