@@ -110,7 +110,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             return _view(engine, namespace, sight, sight.plan.keep)
         # The page proper is the newest `limit`; pinned messages and members of its groups may be far older.
         first = seqs[limit - 1]
-        asked = any(message.role == "user" and message.seq >= first for message in transcript.messages)
+        asked = any(message.role == "user" for group in sight.whole for message in group.messages)
         left = sight.plan.left
         if asked and left and left[0].group is sight.whole[0]:
             # What is older than a group left out is left out for the same reason, unread.
