@@ -28,6 +28,7 @@ from bethink import (
     Turns,
     policy_from,
 )
+from bethink.compaction.policies.chain import parts_of
 from bethink.context import Context
 from bethink.messages import groups
 from bethink.models.tokens import BuiltinCounter, message_tokens
@@ -146,13 +147,13 @@ def run(history: list[Message], budget: int, chosen: list[Policy]) -> list[bytes
         context = context_or_none(memory, budget, policy)
         made.append(b"too small" if context is None else context.to_bytes())
         if context is not None:
-            assert_promises(memory, context, budget)
+            assert_promises(memory, context, budget, policy)
     assert [(message.id, message.content) for message in thread.messages()] == [(m.id, m.content) for m in history]
     assert memory.check() == []
     return made
 
 
-def assert_promises(memory: Memory, context: Context, budget: int) -> None:
+def assert_promises(memory: Memory, context: Context, budget: int, policy: Policy) -> None:
     stored = memory.thread("t").messages()
     assert sum(message_tokens(message, COUNTER) for message in context.messages) == context.tokens <= budget
     assert_calls_are_paired(context.to_openai())
@@ -160,6 +161,8 @@ def assert_promises(memory: Memory, context: Context, budget: int) -> None:
     must = [*pinned_messages(stored), *filter(None, [newest_user_message(stored)])]
     assert all(shown.get(message.id) == message.content for message in must)
     assert_everything_is_accounted_for(context, stored)
+    verbatim = sum(part.tokens for part in context.explain().kept if part.messages)
+    assert all(verbatim <= part.budget for part in parts_of(policy) if isinstance(part, TokenWindow))
     again = memory.replay(context.receipt_id)
     assert (again.to_bytes(), again.explain()) == (context.to_bytes(), context.explain())
 
