@@ -58,7 +58,8 @@ class Summarize(Policy, frozen=True):
         if not isinstance(self.keep, Messages | Tokens):
             raise InvalidInput("summarize.keep", f"a {type(self.keep).__name__}", "give Messages(n) or Tokens(n)")
         check_least("summarize", "keep", self.keep.n, _unit(self.keep))
-        if type(self.keep) is type(self.trigger) and self.keep.n >= self.trigger.n:
+        trigger = None if isinstance(self.trigger, int | float) else self.trigger
+        if trigger and _unit(trigger) == _unit(self.keep) and trigger.n <= self.keep.n:
             raise InvalidInput("summarize.keep", f"{self.keep}, with a trigger of {self.trigger}", "keep less than the trigger")
 
     def arrange(self, groups: Sequence[Group], room: Room) -> Plan:

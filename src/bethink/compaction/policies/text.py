@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from bethink.compaction.policies.base import Messages, Policy, Tokens, Turns
 from bethink.compaction.policies.chain import Chain
@@ -51,7 +52,7 @@ def _one(text: str) -> Policy:
     kind = _KINDS.get(found["name"]) if found else None
     if found is None or kind is None:
         raise InvalidInput("policy", "no policy of that name", f"use one of {', '.join(_KINDS)}, with its knobs in brackets")
-    knobs: dict[str, int | float | Messages | Turns | Tokens] = {}
+    knobs: dict[str, Any] = {}
     fields = kind.__struct_fields__
     for index, part in enumerate(found["knobs"].split(",") if (found["knobs"] or "").strip() else ()):
         knob = _KNOB.fullmatch(part)

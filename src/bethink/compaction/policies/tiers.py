@@ -45,9 +45,10 @@ class Tiers(Policy, frozen=True):
         turn = start_of_turn(groups)
         limits: dict[Tier, int] = {"long_term": self.long_term, "working": self.working, "ephemeral": self.ephemeral}
         free = dict(limits)
-        tiers = [self._tier(group) for group in groups]
+        tiers: list[Tier] = [self._tier(group) for group in groups]
         for group, tier in zip(groups[turn:], tiers[turn:], strict=True):
             free[tier] -= len(group.messages)
+        name = self.name
         kept: list[Group] = list(groups[turn:])
         left: list[Left] = []
         for group, tier in zip(reversed(groups[:turn]), reversed(tiers[:turn]), strict=True):
@@ -56,7 +57,7 @@ class Tiers(Policy, frozen=True):
                 kept.append(group)
             else:
                 newest = figures(limits[tier], "messages")
-                left.append(Left(group, self.name, f"older than the newest {newest} of tier {tier}"))
+                left.append(Left(group, name, f"older than the newest {newest} of tier {tier}"))
         kept.sort(key=lambda group: group.last_seq)
         return Plan(keep=tuple(kept), tokens=room.tokens(kept), left=tuple(reversed(left)))
 
