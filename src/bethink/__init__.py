@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
+    from bethink.checkpoints import Checkpoint, CheckpointInfo
     from bethink.compaction.policies import (
         Chain,
         Hierarchy,
@@ -42,23 +43,28 @@ if TYPE_CHECKING:
         StoreBusy,
         StoreClosed,
         StoreError,
+        ThreadBusy,
     )
     from bethink.memory import Memory, Profile, ProfileEntry, Thread
     from bethink.messages import Message, Part, ToolCall
     from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
-    from bethink.storage.base import ForgetReceipt, Problem, Stats, Verification
+    from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.threads import ThreadInfo
+    from bethink.turns import AsyncTurn, Turn
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemory",
     "AsyncThread",
+    "AsyncTurn",
     "BethinkError",
     "BudgetError",
     "Chain",
+    "Checkpoint",
+    "CheckpointInfo",
     "Conflict",
     "Context",
     "ContextLine",
@@ -76,6 +82,7 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "Lease",
     "Line",
     "Memory",
     "Message",
@@ -102,11 +109,13 @@ __all__ = [
     "Summarize",
     "Summary",
     "Thread",
+    "ThreadBusy",
     "ThreadInfo",
     "Tiers",
     "TokenWindow",
     "Tokens",
     "ToolCall",
+    "Turn",
     "Turns",
     "Verification",
     "policy_from",
@@ -130,6 +139,7 @@ _HOMES = {
         "policy_from",
     ),
     "context": ("Context", "ContextLine", "Explanation"),
+    "checkpoints": ("Checkpoint", "CheckpointInfo"),
     "errors": (
         "BethinkError",
         "BudgetError",
@@ -147,14 +157,16 @@ _HOMES = {
         "StoreBusy",
         "StoreClosed",
         "StoreError",
+        "ThreadBusy",
     ),
     "memory": ("Memory", "Profile", "ProfileEntry", "Thread"),
     "messages": ("Message", "Part", "ToolCall"),
     "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
-    "storage.base": ("ForgetReceipt", "Problem", "Stats", "Verification"),
+    "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "threads": ("ThreadInfo",),
+    "turns": ("AsyncTurn", "Turn"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

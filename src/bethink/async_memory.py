@@ -14,21 +14,24 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from typing_extensions import ParamSpec, Self
 
+from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.memory import Given, Memory, Profile, Thread
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.settings import Settings
+from bethink.steps.checkpoint import save
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.threads import ThreadInfo
+from bethink.turns import AsyncTurn
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
@@ -249,6 +252,9 @@ class AsyncThread:
         request = self._sync._append_request(messages, expected_tip)
         return await appends_to(self._sync._engine.store).append(request)
 
+    def turn(self, *, timeout: timedelta = timedelta(seconds=90), lease: timedelta = timedelta(seconds=60)) -> AsyncTurn:
+        return AsyncTurn(self._sync.turn(timeout=timeout, lease=lease))
+
     async def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:
         return await _hop(self._sync.messages, limit, before=before)
 
@@ -261,7 +267,33 @@ class AsyncThread:
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)
 
-    async def fork(self, at: int | None = None, *, thread_id: str | None = None) -> AsyncThread:
+    async def checkpoint(
+        self,
+        state: object,
+        *,
+        label: str = "",
+        view: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        format: str = "json",  # noqa: A002 - as in Thread
+        parent: str | None = None,
+        id: str = "",  # noqa: A002 - as in Thread
+    ) -> Checkpoint:
+        # Taken as values here and not on the worker thread: the agent goes on with its state.
+        request = self._sync._save_request(
+            state, label=label, view=view, metadata=metadata, format=format, parent=parent, checkpoint_id=id
+        )
+        return await _hop(save, self._sync._engine, request)
+
+    async def checkpoints(self, limit: int | None = None) -> list[CheckpointInfo]:
+        return await _hop(self._sync.checkpoints, limit)
+
+    async def resume(self, checkpoint_id: str | None = None) -> Checkpoint:
+        return await _hop(self._sync.resume, checkpoint_id)
+
+    async def prune(self, *checkpoint_ids: str, keep: int | None = None) -> list[str]:
+        return await _hop(self._sync.prune, *checkpoint_ids, keep=keep)
+
+    async def fork(self, at: int | str | None = None, *, thread_id: str | None = None) -> AsyncThread:
         return AsyncThread(await _hop(self._sync.fork, at, thread_id=thread_id))
 
     async def delete(self) -> ForgetReceipt:

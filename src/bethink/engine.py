@@ -9,6 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from bethink.checkpoints import CheckpointInfo
 from bethink.compaction.extractive import choose
 from bethink.insights.standing import changed_since
 from bethink.models import Clock, Embedder, TokenCounter
@@ -117,7 +118,7 @@ class Engine:
             self._bound = True
         return self.embedder
 
-    def pages(self, scan: Scan) -> Iterator[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending]:
+    def pages(self, scan: Scan) -> Iterator[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo]:
         """Every item of a scan, page after page."""
         while True:
             page = self.store.scan(scan)

@@ -9,6 +9,7 @@
     ├─ NotFound              (LookupError)  nothing of that id in this namespace
     │  └─ Forgotten                         it was here; `forget` removed it or what it was made of
     ├─ Conflict                             somebody wrote first, or an id is used for something else
+    │  └─ ThreadBusy                        it is somebody else's turn: until when
     ├─ MissingExtra          (ImportError)  an optional package is not installed: the install line
     └─ StoreError                           the database: cause on `__cause__`
        ├─ StoreBusy                         locked by another process for longer than the timeout
@@ -23,6 +24,7 @@ size, never printed: an error ends up in logs, and a memory may not.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "StoreBusy",
     "StoreClosed",
     "StoreError",
+    "ThreadBusy",
 ]
 
 
@@ -126,6 +129,28 @@ class Conflict(BethinkError):
         self.expected = expected
         self.actual = actual
         super().__init__(message)
+
+
+class ThreadBusy(Conflict):
+    """Another holder has the turn of this thread. Nothing was written.
+
+    Attributes:
+        thread_id: whose turn it is about.
+        until: when that turn ends by itself, unless it is renewed; it may be given back before.
+        holder: the id of who has it.
+    """
+
+    def __init__(self, thread_id: str, until: datetime, holder: str) -> None:
+        self.thread_id = thread_id
+        self.until = until
+        self.holder = holder
+        super().__init__(
+            f"it is somebody else's turn in thread {thread_id!r}, until {until.isoformat()} at the latest "
+            "— wait longer, or try again then"
+        )
+
+    def __reduce__(self) -> tuple[type[ThreadBusy], tuple[str, datetime, str]]:
+        return type(self), (self.thread_id, self.until, self.holder)
 
 
 class MissingExtra(BethinkError, ImportError):

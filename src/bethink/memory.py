@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 from typing_extensions import Self
 
+from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.formats import from_any
@@ -32,6 +33,7 @@ from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind, Su
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
 from bethink.steps.append import append, append_request
+from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import build_context
 from bethink.steps.derive import derive
 from bethink.steps.export import export
@@ -49,6 +51,7 @@ from bethink.storage.base import (
     Problem,
     Put,
     Read,
+    Save,
     Scan,
     Scope,
     Stats,
@@ -56,6 +59,7 @@ from bethink.storage.base import (
     Verification,
 )
 from bethink.threads import ForkPoint, ThreadInfo
+from bethink.turns import Turn
 from bethink.values import Namespace, check_id, check_json, check_namespace, check_text, utc
 
 if TYPE_CHECKING:
@@ -480,6 +484,23 @@ class Thread:
         given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
         return append_request(self._engine, self.namespace, self._id, given, expected_tip=expected_tip)
 
+    def turn(self, *, timeout: timedelta = timedelta(seconds=90), lease: timedelta = timedelta(seconds=60)) -> Turn:
+        """A turn of this thread, for `with`: among all who take turns, in whatever process, one at a time has it.
+
+        Begin it before reading what an answer is made of, so that nobody answers the same message twice. A thread that is not
+        there yet is made when the turn begins. See `turns` for what holds when it runs out.
+
+        Args:
+            timeout: how long to wait for it, up to a day; 0 asks once. By default longer than a lease, so that whoever waits
+                for one that died gets his turn.
+            lease: how long it may take, up to a day, before others may have theirs; `Turn.renew` makes it longer. One that
+                dies in its turn holds up the others for no longer than this.
+
+        Raises:
+            ThreadBusy: when it begins: another had it all the time. `until` says when that ends at the latest.
+        """
+        return Turn(self._engine, self.namespace, self._id, timeout=timeout, lease=lease)
+
     def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:
         """The newest `limit` messages (all if left out), oldest first; with `before`, those below that seq. [] if there is
         no such thread.
@@ -529,16 +550,83 @@ class Thread:
         """
         return reflect(self._engine, self.namespace, self._id)
 
-    def fork(self, at: int | None = None, *, thread_id: str | None = None) -> Thread:
-        """A new thread that starts with this one's messages up to seq `at` (all if left out) and goes its own way.
+    def checkpoint(
+        self,
+        state: object,
+        *,
+        label: str = "",
+        view: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        format: str = "json",  # noqa: A002 - the field's name on the checkpoint
+        parent: str | None = None,
+        id: str = "",  # noqa: A002 - likewise
+    ) -> Checkpoint:
+        """Save an agent's state at the tip of this thread, to `resume` from or to `fork` at. Returns it as stored.
+
+        Args:
+            state: any JSON value, or bytes, which come back as they are; at most 10 MiB.
+            label: a name for people.
+            view: JSON of what the state holds, for looking at.
+            metadata: JSON of your own.
+            format: what the bytes are, such as `"msgpack"`.
+            parent: the checkpoint that this one followed from; the newest of the thread if left out.
+            id: an id of your own: saving the same again under it is a retry, and writes nothing twice.
+
+        Raises:
+            InvalidInput: the state cannot be taken, or the parent is no checkpoint of this thread.
+            Conflict: the id is there with another state.
+        """
+        return save(
+            self._engine,
+            self._save_request(
+                state, label=label, view=view, metadata=metadata, format=format, parent=parent, checkpoint_id=id
+            ),
+        )
+
+    def _save_request(self, state: object, **options: Any) -> Save:
+        return save_request(self._engine, self.namespace, self._id, state, **options)
+
+    def checkpoints(self, limit: int | None = None) -> list[CheckpointInfo]:
+        """The newest `limit` checkpoints (all if left out), newest first, without their states. [] if there are none."""
+        return checkpoints(self._engine, self.namespace, self._id, limit)
+
+    def resume(self, checkpoint_id: str | None = None) -> Checkpoint:
+        """A checkpoint of this thread with its state; the newest if none is named.
+
+        Raises:
+            NotFound: the thread has none, or that one is another thread's.
+            CorruptStore: it is damaged; others can still be read.
+        """
+        return resume(self._engine, self.namespace, self._id, checkpoint_id)
+
+    def prune(self, *checkpoint_ids: str, keep: int | None = None) -> list[str]:
+        """Remove checkpoints: those named, or all but the `keep` newest. Returns the ids of those removed, oldest first.
+
+        What stays is linked to the nearest of its line that stays. Messages are not touched.
+
+        Raises:
+            NotFound: no such thread, or no such checkpoint in it; nothing was removed.
+        """
+        return prune(self._engine, self.namespace, self._id, checkpoint_ids, keep)
+
+    def fork(self, at: int | str | None = None, *, thread_id: str | None = None) -> Thread:
+        """A new thread that starts as this one was at `at` (as it is, if left out) and goes its own way.
+
+        Args:
+            at: a seq: the messages up to it, and the checkpoints at or below it. Or the id of a checkpoint: the messages up to
+                its seq, that checkpoint and those it comes from; the fork resumes from it.
 
         Raises:
             InvalidInput: `at` lies beyond the tip or between a tool call and its result.
+            NotFound: `at` is no checkpoint of this thread.
             Conflict: there is a thread of that id already.
         """
         if at is None:
             at = self.info().tip
         fork = self._memory.thread(thread_id, policy=self._policy)
+        if isinstance(at, str):
+            fork_at_checkpoint(self._engine, self.namespace, self._id, at, fork.id)
+            return fork
         append(self._engine, self.namespace, fork.id, (), fork_of=ForkPoint(self._id, at))
         return fork
 

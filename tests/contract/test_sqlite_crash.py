@@ -25,9 +25,11 @@ from bethink.storage.base import (
     Fold,
     Forget,
     Get,
+    Prune,
     Put,
     Read,
     Retire,
+    Save,
     Scan,
     Scope,
     Search,
@@ -54,6 +56,10 @@ def append(thread_id: str, *messages: Message, fork_of: ForkPoint | None = None)
     return Append(namespace=NS, thread_id=thread_id, at=AT, messages=messages, fork_of=fork_of)
 
 
+def save(thread_id: str, name: str, **options: Any) -> Save:
+    return Save(namespace=NS, thread_id=thread_id, id=name, at=AT, format="x", **options)
+
+
 def node(name: str, first: int, last: int, *sources: str) -> Node:
     lines = (Line(text="what was said", sources=sources, at=AT),)
     return Node(id=name, level=1, covers=((first, last),), lines=lines, author="extractive", created_at=AT)
@@ -68,7 +74,7 @@ def note(name: str, *sources: tuple[str, str]) -> Note:
 
 
 def live(path: str, seed: str) -> None:
-    """Random operations; a line of standard output for each message that is stored or gone for good."""
+    """Random operations; a line of standard output for each message or checkpoint that is stored or gone for good."""
     tail.LONGEST = 8
     chance = random.Random(seed)
     store = SqliteStore(path)
@@ -86,7 +92,9 @@ def live(path: str, seed: str) -> None:
 
 def _act(store: SqliteStore, chance: random.Random, name: str) -> None:
     thread_id = f"t{chance.randrange(4)}"
-    act = chance.choice(("append", "append", "append", "batch", "put", "fold", "search", "embed", "forget", "fork"))
+    act = chance.choice(
+        ("append", "append", "append", "batch", "put", "fold", "search", "embed", "forget", "fork", "save", "prune")
+    )
     if act == "append":
         store.append(append(thread_id, message(name, f"bees and honey {name} " * chance.randrange(1, 60))))
         print("stored", thread_id, name, flush=True)
@@ -121,6 +129,12 @@ def _act(store: SqliteStore, chance: random.Random, name: str) -> None:
             gone = chance.choice(messages).id
             print("forgetting", thread_id, gone, flush=True)
             store.forget(Forget(scope=SCOPE, at=AT, message_id=gone))
+    elif act == "save":
+        store.save(save(thread_id, name, state=name.encode() * chance.randrange(1, 4_000)))
+        print("saved", thread_id, name, flush=True)
+    elif act == "prune":
+        print("pruning", thread_id, name, flush=True)
+        store.prune(Prune(namespace=NS, thread_id=thread_id, keep=chance.randrange(3)))
     else:
         tip = store.read(Read(namespace=NS, thread_id=thread_id, limit=0)).thread.tip
         store.append(append(f"fork-{name}", fork_of=ForkPoint(thread_id, tip)))
@@ -140,9 +154,17 @@ def test_V023_V042_a_kill_leaves_every_acknowledged_message_and_a_sound_file(tmp
         lines = [line.split() for line in process.communicate()[0].splitlines()]
         stored = {(thread_id, name) for what, thread_id, name in lines if what == "stored"}
         forgotten = {name for what, _, name in lines if what == "forgetting"}
+        saved: set[tuple[str, str]] = set()
+        for what, thread_id, name in lines:
+            if what == "saved":
+                saved.add((thread_id, name))
+            elif what in ("pruning", "forgetting"):
+                # A message that is forgotten takes checkpoints along, in every thread that holds it.
+                saved = {pair for pair in saved if pair[0] != thread_id and what == "pruning"}
         with closing(SqliteStore(path, durability="normal")) as store:
             there = {(item.thread_id, item.message.id) for item in _all(store, "messages")}
             assert {pair for pair in stored - there if pair[1] not in forgotten} == set()
+            assert saved <= {(item.thread_id, item.id) for item in _all(store, "checkpoints")}
             assert store.check() == []
             store.append(append("t0", message(f"after-{life}", "it goes on")))
 
@@ -201,6 +223,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
         said = (message("m1", "bees"), message("m2", "honey"), call, result, message("m5", "rain"))
         store.append(append("t", *said))
         store.fold(Fold(namespace=NS, thread_id="t", nodes=(node("n1", 1, 2, "m1"),), through=2, expected_through=0))
+        for name, seq in (("s1", 2), ("s2", 4), ("s3", 5)):
+            store.save(save("t", name, state=name.encode() * 2_000, seq=seq))
         store.append(append("fork", fork_of=ForkPoint("t", 4)))
         store.put(Put(namespace=NS, records=(note("r1", ("t", "m1")), note("r2", ("t", "m1"), ("t", "m5")))))
         receipt = Receipt(
@@ -223,9 +247,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
 
 
 def everything(store: SqliteStore) -> list[Any]:
-    sorts: tuple[What, ...] = ("threads", "messages", "records", "receipts", "pending")
+    sorts: tuple[What, ...] = ("threads", "messages", "records", "receipts", "pending", "checkpoints")
+    states = store.get(Get(scope=SCOPE, checkpoints=("s1", "s2", "s3", "s4"))).checkpoints
     nodes = store.get(Get(scope=SCOPE, nodes=("n1", "n2"))).nodes
-    return [nodes, *(_all(store, what) for what in sorts), store.stats(SCOPE).units]
+    return [nodes, states, *(_all(store, what) for what in sorts), store.stats(SCOPE).units]
 
 
 def _append(store: SqliteStore) -> object:
@@ -260,6 +285,14 @@ def _put(store: SqliteStore) -> object:
     return None
 
 
+def _save(store: SqliteStore) -> object:
+    return store.save(save("t", "s4", state=b"four" * 5_000, view={"step": 4}))
+
+
+def _prune(store: SqliteStore) -> object:
+    return store.prune(Prune(namespace=NS, thread_id="t", ids=("s2",)))
+
+
 def _forget_message(store: SqliteStore) -> object:
     return store.forget(Forget(scope=SCOPE, at=AT, message_id="m1"))
 
@@ -268,7 +301,7 @@ def _forget_scope(store: SqliteStore) -> object:
     return store.forget(Forget(scope=SCOPE, at=AT))
 
 
-@pytest.mark.parametrize("act", [_append, _append_to_new, _fork, _fold, _put, _forget_message, _forget_scope])
+@pytest.mark.parametrize("act", [_append, _append_to_new, _fork, _fold, _put, _save, _prune, _forget_message, _forget_scope])
 def test_V021_V022_whichever_statement_fails_all_of_it_happens_or_nothing(
     store: SqliteStore, act: Callable[[SqliteStore], object]
 ) -> None:

@@ -10,12 +10,16 @@ from importlib.resources import files
 import pytest
 
 import bethink
-from bethink import AsyncMemory, AsyncThread, Memory, Thread
+from bethink import AsyncMemory, AsyncThread, AsyncTurn, Memory, Thread, Turn
 
-TWINS = [pytest.param(Memory, AsyncMemory, id="Memory"), pytest.param(Thread, AsyncThread, id="Thread")]
+TWINS = [
+    pytest.param(Memory, AsyncMemory, id="Memory"),
+    pytest.param(Thread, AsyncThread, id="Thread"),
+    pytest.param(Turn, AsyncTurn, id="Turn"),
+]
 
 # These touch no database: they only name something in it, and so need no await.
-NOT_AWAITED = {"Memory": {"scope", "thread", "user"}, "Thread": set[str]()}
+NOT_AWAITED = {"Memory": {"scope", "thread", "user"}, "Thread": {"turn"}, "Turn": set[str]()}
 
 COUNTERPART = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 
@@ -27,7 +31,7 @@ def public_methods(cls: type) -> dict[str, object]:
 
 def as_sync(annotation: object) -> str:
     """An annotation with the asynchronous names replaced by their synchronous ones."""
-    return re.sub(r"\bAsync(Memory|Thread|Iterator)\b", r"\1", str(annotation))
+    return re.sub(r"\bAsync(Memory|Thread|Turn|Iterator)\b", r"\1", str(annotation))
 
 
 def shape(method: object) -> list[tuple[str, object, object, str]]:
@@ -79,8 +83,8 @@ def test_the_async_twin_has_the_same_methods(sync: type, twin: type) -> None:
 def test_the_async_twin_takes_and_returns_the_same(sync: type, twin: type) -> None:
     differing = {}
     for name, method in public_methods(sync).items():
-        if name == "__init__" and sync is Thread:
-            continue  # made by Memory.thread, not by users
+        if name == "__init__" and sync is not Memory:
+            continue  # made by Memory.thread and Thread.turn, not by users
         other = public_methods(twin)[COUNTERPART.get(name, name)]
         if shape(method) != shape(other):
             differing[name] = (shape(method), shape(other))

@@ -23,8 +23,10 @@ from bethink.cli.render import around
 from bethink.models.minilm import MiniLM
 
 VERBS = (
-    *("demo", "import", "export", "threads", "show", "add", "end", "context", "replay", "recall", "profile", "store", "cite"),
+    *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
+    *("context", "replay", "recall", "profile", "store", "cite"),
     *("forget", "verify", "check", "stats", "flush", "reembed", "bench", "bench append", "bench context", "bench locomo"),
+    *("bench facts", "bench growth", "bench open", "bench tokens"),
 )
 CHAT = [
     {"role": "system", "content": "You plan trips."},
@@ -405,7 +407,17 @@ def test_the_database_can_be_named_in_the_environment(shell: Shell) -> None:
 
 def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "none.db")
-    reads = (["threads"], ["show", "t"], ["context", "t"], ["recall", "q"], ["profile"], ["check"], ["stats"], ["export"])
+    reads = (
+        ["threads"],
+        ["show", "t"],
+        ["checkpoints", "t"],
+        ["context", "t"],
+        ["recall", "q"],
+        ["profile"],
+        ["check"],
+        ["stats"],
+        ["export"],
+    )
     for arguments in (*reads, ["flush"], ["end", "t"], ["verify", "x"], ["forget", "--thread", "t", "--yes"]):
         error = shell.error(*arguments, code=3)
         assert str(shell.db) in error["message"]

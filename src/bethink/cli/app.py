@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from bethink.cli.commands import bench, context, database, demo, forgetting, keeping, profile, recall, threads, transfer
+from bethink.cli.commands import (
+    bench,
+    checkpoints,
+    context,
+    database,
+    demo,
+    forgetting,
+    keeping,
+    profile,
+    recall,
+    threads,
+    transfer,
+)
 from bethink.cli.failures import Interrupted, UsageError, report
 from bethink.cli.options import examples
 from bethink.errors import BethinkError
@@ -75,6 +87,7 @@ def _bethink(
 demo.register(app)
 transfer.register(app)
 threads.register(app)
+checkpoints.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)

@@ -6,6 +6,12 @@
        statements   sentences as statements: what replaces what
        facts        numbers, dates, names, identifiers
        sentences    where sentences begin and end
+    model_summary   the same span, asked of a language model → lines, or why there are none
+       prompts      what it is asked
+       model_reply  what its reply is worth
+       wanted       the facts that must be in it
+       languages    which language it is in
+    attempts     what came of asking, and when to ask again
 
 Folding removes nothing: the messages stay where they are, and a node says exactly which of them it stands for.
 """

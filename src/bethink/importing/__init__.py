@@ -21,10 +21,20 @@ from bethink.formats import is_item
 from bethink.importing import chatgpt, claude, jsonl, langchain, locomo, openai
 from bethink.importing.conversation import Conversation, Items, OnError, Problems
 from bethink.importing.files import items_of
-from bethink.importing.jsonl import export_line
+from bethink.importing.jsonl import PlacedCheckpoint, export_line
 from bethink.storage.base import StoredRecord
 
-__all__ = ["FORMATS", "Conversation", "OnError", "detect", "export_line", "read", "read_records"]
+__all__ = [
+    "FORMATS",
+    "Conversation",
+    "OnError",
+    "PlacedCheckpoint",
+    "detect",
+    "export_line",
+    "read",
+    "read_checkpoints",
+    "read_records",
+]
 
 _READERS: dict[str, Callable[[Items, str, Problems], Iterator[Conversation]]] = {
     "openai": partial(openai.conversations, source="openai"),
@@ -80,6 +90,14 @@ def read_records(path: Path, *, on_error: OnError = "stop", errors: list[ImportF
     return jsonl.records(path, Problems(on_error, errors))
 
 
+def read_checkpoints(
+    path: Path, *, on_error: OnError = "stop", errors: list[ImportFailed] | None = None
+) -> Iterator[PlacedCheckpoint]:
+    """The checkpoints of a file that bethink exported."""
+    _check_file(path)
+    return jsonl.checkpoints(path, Problems(on_error, errors))
+
+
 def detect(path: Path) -> str:
     """The format of a file, told from its first items.
 
@@ -112,7 +130,7 @@ def _format_of(value: Any) -> str | None:
         return None
     kind = value.get("type")
     marks: tuple[tuple[str, bool], ...] = (
-        ("jsonl", kind in ("thread", "message", "record") and "namespace" in value),
+        ("jsonl", kind in ("thread", "message", "record", "checkpoint") and "namespace" in value),
         ("chatgpt", isinstance(value.get("mapping"), Mapping)),
         ("claude", isinstance(value.get("chat_messages"), list)),
         ("locomo", isinstance(value.get("conversation"), Mapping)),

@@ -1,8 +1,9 @@
-"""bethink's own export: JSON Lines, one thread, message or record a line, each with its namespace.
+"""bethink's own export: JSON Lines, one thread, message, record or checkpoint a line, each with its namespace.
 
     {"type":"thread","namespace":["acme","ada"],"thread":{"thread_id":"t1",...}}
     {"type":"message","namespace":["acme","ada"],"thread_id":"t1","message":{"role":"user",...},"raw":{...}}
     {"type":"record","namespace":["acme","ada"],"record":{"kind":"note",...}}
+    {"type":"checkpoint","namespace":["acme","ada"],"after":"019a...","checkpoint":{"state":"eyJzdGVwIjoxfQ==",...}}
 
 A thread's line stands before its messages. A line is complete in itself: two exports may be joined, one may be cut at any
 line, and a last line without its end is read like any other.
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from bethink.checkpoints import Checkpoint, digest_of, encoded_state
 from bethink.errors import ImportFailed
 from bethink.importing.conversation import Conversation, Draft, Items, Problems, assemble
 from bethink.importing.files import items_of
@@ -25,7 +27,17 @@ from bethink.storage.base import StoredMessage, StoredRecord
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace, check_id, check_json, check_namespace, check_text
 
-__all__ = ["conversations", "export_line", "records"]
+__all__ = ["PlacedCheckpoint", "checkpoints", "conversations", "export_line", "records"]
+
+
+class PlacedCheckpoint(msgspec.Struct, frozen=True):
+    """A checkpoint, and the id of the last message of its thread that it knows of; "" if it knows of none.
+
+    Messages that are imported get seqs without gaps, so its own seq need not be theirs.
+    """
+
+    checkpoint: Checkpoint
+    after: str = ""
 
 
 class _RawText(msgspec.Struct, frozen=True):
@@ -52,11 +64,19 @@ class _RecordLine(msgspec.Struct, frozen=True, tag_field="type", tag="record"):
     record: AnyRecord
 
 
-_Line: TypeAlias = _ThreadLine | _MessageLine | _RecordLine
+class _CheckpointLine(msgspec.Struct, frozen=True, tag_field="type", tag="checkpoint", omit_defaults=True):
+    namespace: Namespace
+    checkpoint: Checkpoint
+    after: str = ""
 
 
-def export_line(item: ThreadInfo | StoredMessage | StoredRecord) -> bytes:
-    """One line of an export, with its end: for what a store's `scan` yields of "threads", "messages" or "records"."""
+_Line: TypeAlias = _ThreadLine | _MessageLine | _RecordLine | _CheckpointLine
+
+
+def export_line(item: ThreadInfo | StoredMessage | StoredRecord | PlacedCheckpoint) -> bytes:
+    """One line of an export, with its end: for what a store's `scan` yields of "threads", "messages" or "records", and for
+    checkpoints.
+    """
     line: _Line
     if isinstance(item, ThreadInfo):
         line = _ThreadLine(item.namespace, item)
@@ -64,6 +84,8 @@ def export_line(item: ThreadInfo | StoredMessage | StoredRecord) -> bytes:
         raw = item.message.raw
         text = _RawText(raw.format, raw.json.decode()) if raw else None
         line = _MessageLine(item.namespace, item.thread_id, msgspec.structs.replace(item.message, raw=None), text)
+    elif isinstance(item, PlacedCheckpoint):
+        line = _CheckpointLine(item.checkpoint.namespace, item.checkpoint, item.after)
     else:
         line = _RecordLine(item.namespace, item.record)
     return msgspec.json.encode(line) + b"\n"
@@ -85,7 +107,7 @@ def conversations(items: Items, _name: str, problems: Problems) -> Iterator[Conv
     for where, item in items:
         with problems.at(where):
             line = _line(item, where)
-            if isinstance(line, _RecordLine):
+            if isinstance(line, _RecordLine | _CheckpointLine):
                 continue
             key = line.namespace, line.thread.thread_id if isinstance(line, _ThreadLine) else line.thread_id
             if key != thread:
@@ -109,6 +131,21 @@ def records(path: Path, problems: Problems) -> Iterator[StoredRecord]:
                 yield StoredRecord(line.namespace, line.record)
 
 
+def checkpoints(path: Path, problems: Problems) -> Iterator[PlacedCheckpoint]:
+    """The checkpoints of an export, each after its parent. One whose state is not what was saved is a problem."""
+    for where, item in items_of(path, problems):
+        with problems.at(where):
+            if isinstance(item, dict) and item.get("type") == "checkpoint":
+                line = _line(item, where)
+                assert isinstance(line, _CheckpointLine)
+                found = line.checkpoint
+                if digest_of(encoded_state(found.state, found.format)) != found.digest:
+                    raise ImportFailed(
+                        f"{where}: checkpoint.state", "not what was saved", "restore the line as it was exported"
+                    )
+                yield PlacedCheckpoint(msgspec.structs.replace(found, namespace=line.namespace), line.after)
+
+
 def _line(item: Any, where: str) -> _Line:
     check_json(item, where, ImportFailed)
     try:
@@ -125,4 +162,7 @@ def _line(item: Any, where: str) -> _Line:
             check_text(line.raw.json, f"{where}: raw", ImportFailed)
     elif isinstance(line, _ThreadLine):
         check_id(line.thread.thread_id, f"{where}: thread.thread_id", ImportFailed)
+    elif isinstance(line, _CheckpointLine):
+        check_id(line.checkpoint.thread_id, f"{where}: checkpoint.thread_id", ImportFailed)
+        check_id(line.checkpoint.id, f"{where}: checkpoint.id", ImportFailed)
     return line

@@ -1,8 +1,9 @@
 """What bethink does not own, as protocols, each with the implementation used when nothing is said.
 
 - Clock          what time it is                          SystemClock
-- TokenCounter   how many tokens a model would count      tokens.BuiltinCounter
+- TokenCounter   how many tokens a model would count      tokens.BuiltinCounter; exact.TiktokenCounter (extra "tokens")
 - Embedder       text to vector                           minilm.MiniLM (extra "minilm"); none without it
+- LanguageModel  prompt to reply (see `language`)         none; any function from text to text will do
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class TokenCounter(Protocol):
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of a text; 0 for the empty text; never less for a longer text than for a prefix of it."""
+        """Tokens of a text; 0 for the empty text. A beginning that ends inside a word may count a few more than the whole: a
+        word is often one token, its first letters seldom."""
         ...
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bethink.models import Embedder, Fingerprint, TokenCounter
+from bethink.models.pieces import weigh
 from bethink.models.tokens import SLICE, BuiltinCounter, count_spans, lines_of, span
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class CachedCounter:
         self._short.cache_clear()
         self._long.cache_clear()
         self._span.cache_clear()
+        weigh.cache_clear()
 
 
 _VECTORS, _EMBEDDED = 256, 4_096

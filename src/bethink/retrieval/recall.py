@@ -22,8 +22,8 @@ Searchable: TypeAlias = Literal["message"] | RecordKind
 
 _KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary")
 
-_CANDIDATES = 64
-"""How many of each leg are ranked, or `k` if that is more. What is not among the first 64 by words or by meaning is no
+_CANDIDATES = 48
+"""How many of each leg are ranked, or `k` if that is more. What is not among the first 48 by words or by meaning is no
 answer."""
 
 

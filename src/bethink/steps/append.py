@@ -10,7 +10,7 @@ import msgspec
 from bethink.engine import Engine
 from bethink.ids import new_id
 from bethink.messages import Message
-from bethink.storage.base import Append, Appended
+from bethink.storage.base import Append, Appended, Lease
 from bethink.threads import ForkPoint
 from bethink.values import Namespace
 
@@ -42,6 +42,7 @@ def append_request(
     expected_tip: int | None = None,
     fork_of: ForkPoint | None = None,
     metadata: dict[str, object] | None = None,
+    lease: Lease | None = None,
 ) -> Append:
     """What `append` asks of the store; nothing is stored yet."""
     now = engine.clock.now()
@@ -54,6 +55,7 @@ def append_request(
         expected_tip=expected_tip,
         fork_of=fork_of,
         metadata=metadata or {},
+        lease=lease,
     )
 
 

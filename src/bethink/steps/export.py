@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bethink.checkpoints import CheckpointInfo
 from bethink.engine import Engine
-from bethink.importing.jsonl import export_line
-from bethink.storage.base import Scan, Scope, StoredMessage, StoredRecord, What
+from bethink.importing.jsonl import PlacedCheckpoint, export_line
+from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, What
 from bethink.threads import ThreadInfo
 
 __all__ = ["export"]
@@ -15,8 +16,25 @@ _ORDER: tuple[What, ...] = ("threads", "messages", "records")
 
 
 def export(engine: Engine, scope: Scope) -> Iterator[bytes]:
-    """Threads, then messages, then records, one JSON object a line. What is written meanwhile may or may not be among them."""
+    """Threads, messages, records, checkpoints, in this order, one JSON object a line. What is written or removed meanwhile may
+    or may not be among them.
+
+    Raises:
+        CorruptStore: a checkpoint is damaged; prune it, or restore the file.
+    """
     for what in _ORDER:
         for item in engine.pages(Scan(what=what, scope=scope)):
             assert isinstance(item, (ThreadInfo, StoredMessage, StoredRecord)), "a page holds what was asked for"
             yield export_line(item)
+    for info in engine.pages(Scan(what="checkpoints", scope=scope)):
+        assert isinstance(info, CheckpointInfo), "a page holds what was asked for"
+        yield from map(export_line, _placed(engine, info))
+
+
+def _placed(engine: Engine, info: CheckpointInfo) -> Iterator[PlacedCheckpoint]:
+    """The checkpoint, if it is still there, with the last message that it knows of."""
+    wanted = Get(scope=Scope(info.namespace), checkpoints=(info.id,), thread_id=info.thread_id)
+    for checkpoint in engine.store.get(wanted).checkpoints:
+        known = Read(namespace=info.namespace, thread_id=info.thread_id, before=checkpoint.seq + 1, limit=1)
+        messages = engine.store.read(known).messages
+        yield PlacedCheckpoint(checkpoint, messages[0].id if messages else "")

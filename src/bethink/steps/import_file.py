@@ -11,13 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from bethink.checkpoints import Checkpoint
 from bethink.engine import Engine
-from bethink.errors import Conflict, ImportFailed, NotFound
-from bethink.importing import Conversation, OnError, detect, read, read_records
+from bethink.errors import Conflict, ImportFailed, InvalidInput, NotFound
+from bethink.importing import Conversation, OnError, PlacedCheckpoint, detect, read, read_checkpoints, read_records
 from bethink.messages import Message
 from bethink.steps.append import append
 from bethink.steps.reflect import reflect
-from bethink.storage.base import Cursor, Get, Put, Read, Scope, StoredRecord
+from bethink.storage.base import Cursor, Get, Put, Read, Save, Scope, StoredRecord
 from bethink.values import Namespace
 
 __all__ = ["ImportReport", "import_file"]
@@ -31,7 +32,8 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         conversations, messages: how many the file holds (of those that could be taken).
         added: messages that were not there before.
-        records: long-term records that were not there before (only bethink's own export holds any).
+        records, checkpoints: long-term records, and states of agents, that were not there before (only bethink's own export
+            holds any).
         ended: sessions that were ended.
         errors: what was left out and why, with `on_error="skip"`.
     """
@@ -41,6 +43,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     messages: int = 0
     added: int = 0
     records: int = 0
+    checkpoints: int = 0
     ended: int = 0
     errors: tuple[ImportFailed, ...] = ()
 
@@ -83,13 +86,16 @@ def import_file(
         if end and conversation.messages:
             reflect(engine, where, conversation.thread_id)
             ended += 1
-    records = _import_records(engine, namespace, path, on_error, errors) if format == "jsonl" else 0
+    own = format == "jsonl"
+    records = _import_records(engine, namespace, path, on_error, errors) if own else 0
+    checkpoints = _import_checkpoints(engine, namespace, path, on_error, errors) if own else 0
     return ImportReport(
         format=format,
         conversations=conversations,
         messages=messages,
         added=added,
         records=records,
+        checkpoints=checkpoints,
         ended=ended,
         errors=tuple(errors),
     )
@@ -103,7 +109,7 @@ def _settle(engine: Engine, namespace: Namespace, thread_id: str) -> None:
         engine.store.put(Put(namespace=namespace, cursor=cursor))
 
 
-def _place(namespace: Namespace, found: Conversation | StoredRecord) -> Namespace:
+def _place(namespace: Namespace, found: Conversation | StoredRecord | Checkpoint) -> Namespace:
     """Where something of a file goes: into the importing namespace or below it, never outside."""
     if found.namespace:
         if found.namespace[: len(namespace)] == namespace:
@@ -119,6 +125,53 @@ def _batches(conversation: Conversation) -> Iterator[tuple[Message, ...]]:
     """Its messages in batches; an empty one for a conversation without any, so that its thread is made."""
     for start in range(0, len(conversation.messages) or 1, _BATCH):
         yield conversation.messages[start : start + _BATCH]
+
+
+def _import_checkpoints(engine: Engine, namespace: Namespace, path: Path, on_error: OnError, errors: list[ImportFailed]) -> int:
+    added = 0
+    for placed in read_checkpoints(path, on_error=on_error, errors=errors):
+        where = _place(namespace, placed.checkpoint)
+        try:
+            added += _restore(engine, where, placed)
+        except (Conflict, InvalidInput, NotFound) as error:
+            problem = ImportFailed(
+                f"checkpoint {placed.checkpoint.id}",
+                "its thread, a message or its parent is not here, or is another one",
+                "import its whole thread into a namespace that has none of its id",
+            )
+            if on_error == "stop":
+                raise problem from error
+            errors.append(problem)
+    return added
+
+
+def _restore(engine: Engine, namespace: Namespace, placed: PlacedCheckpoint) -> bool:
+    """Save a checkpoint behind the message that it stood behind; whether it was not there before."""
+    given, scope = placed.checkpoint, Scope(namespace)
+    seq = 0
+    if placed.after:
+        messages = engine.store.get(Get(scope=scope, messages=(placed.after,))).messages
+        seqs = [stored.message.seq for stored in messages if stored.thread_id == given.thread_id]
+        if not seqs:
+            raise NotFound(f"message {placed.after!r} is not in thread {given.thread_id!r}")
+        seq = seqs[0]
+    there = engine.store.get(Get(scope=scope, checkpoints=(given.id,), thread_id=given.thread_id)).checkpoints
+    engine.store.save(
+        Save(
+            namespace=namespace,
+            thread_id=given.thread_id,
+            id=given.id,
+            at=given.created_at,
+            state=given.state,
+            format=given.format,
+            label=given.label,
+            view=given.view,
+            metadata=given.metadata,
+            parent_id=given.parent_id,
+            seq=seq,
+        )
+    )
+    return not there
 
 
 def _import_records(engine: Engine, namespace: Namespace, path: Path, on_error: OnError, errors: list[ImportFailed]) -> int:

@@ -53,6 +53,13 @@ def _of_thread(thread: Thread) -> Iterator[str]:
             yield f"node {node.id!r} cites a message that is not there"
         if not nodes.issuperset(node.children):
             yield f"node {node.id!r} has a child that is not there"
+    checkpoints = [row.value for row in thread.checkpoints]
+    known = {None, *(checkpoint.id for checkpoint in checkpoints)}
+    for checkpoint in checkpoints:
+        if checkpoint.parent_id not in known:
+            yield f"checkpoint {checkpoint.id!r} has a parent that is not there"
+        if checkpoint.seq > info.tip:
+            yield f"checkpoint {checkpoint.id!r} is beyond its tip"
 
 
 def _of_record(state: State, namespace: Namespace, record: AnyRecord) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What goes with what: the cascade of `storage.base.Forget`, step by step over the state.
 
-    messages and their groups ─▶ threads, nodes ─▶ records ─▶ records they had superseded ─▶ receipts
-                              └▶ units ◀──────────┘
+    messages and their groups ─▶ threads, nodes, checkpoints ─▶ records ─▶ records they had superseded ─▶ receipts
+                              └▶ units ◀───────────────────────┘
 
 `storage.derive` says what is left of each single value; this module walks.
 """
@@ -16,6 +16,7 @@ from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, Node, Summary
+from bethink.storage._reference_checkpoints import without
 from bethink.storage._reference_state import Key, State, Thread, Unit, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
 from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
@@ -43,6 +44,7 @@ class _Gone:
     lines: int = 0
     units: int = 0
     receipts: int = 0
+    checkpoints: int = 0
 
     def message_ids(self, namespace: Namespace | None = None) -> set[str]:
         """Of one namespace, or of all: the messages that are in no thread any more."""
@@ -73,6 +75,7 @@ def forget(state: State, request: Forget) -> ForgetReceipt:
         lines=gone.lines,
         units=gone.units,
         receipts=gone.receipts,
+        checkpoints=gone.checkpoints,
     )
 
 
@@ -149,10 +152,14 @@ def _drop_messages(state: State, gone: _Gone) -> None:
         gone.nodes |= {(key[0], node.id) for node in thread.nodes if node not in left and node not in shared}
         gone.lines += sum(len(node.lines) for node in thread.nodes) - sum(len(node.lines) for node in left)
         if key in gone.threads:
+            gone.checkpoints += len(thread.checkpoints)
             del state.threads[key]
         elif going:
             messages = tuple(message for message in thread.messages if message.seq not in going)
-            state.put_thread(Thread(replace(thread.info, count=len(messages)), messages, left))
+            checkpoints = without(thread, min(going))
+            gone.checkpoints += len(thread.checkpoints) - len(checkpoints)
+            info = replace(thread.info, count=len(messages))
+            state.put_thread(replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints))
 
 
 def _nodes_without(nodes: tuple[Node, ...], going: dict[int, str]) -> tuple[Node, ...]:

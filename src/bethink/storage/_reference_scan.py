@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from bethink.checkpoints import CheckpointInfo
 from bethink.records import AnyRecord, Receipt, Summary
+from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_state import State, Thread, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
@@ -65,6 +67,13 @@ def _receipts(state: State, request: Scan) -> Iterator[tuple[Position, Receipt]]
             yield (row.number, 0), row.value
 
 
+def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, CheckpointInfo]]:
+    for thread in rows(state.threads, request.scope):
+        if request.thread_id in (None, thread.value.info.thread_id):
+            for row in thread.value.checkpoints:
+                yield (row.number, 0), info_of(row.value)
+
+
 def _pending(state: State, request: Scan) -> Iterator[tuple[Position, Pending]]:
     for number, unit in state.units.items():
         if unit.vector is None and in_scope(unit.namespace, request.scope):
@@ -77,6 +86,7 @@ _ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {
     "records": _records,
     "receipts": _receipts,
     "pending": _pending,
+    "checkpoints": _checkpoints,
 }
 
 
@@ -94,6 +104,7 @@ def stats(state: State, scope: Scope) -> Stats:
         records={kind: sum(record.kind == kind for record in records) for kind in kinds},
         retired=sum(not record.current for record in records),
         receipts=sum(1 for _ in rows(state.receipts, scope)),
+        checkpoints=sum(len(thread.checkpoints) for thread in threads),
         units=len(units),
         pending=sum(unit.vector is None for unit in units),
         schema_version=1,
@@ -104,7 +115,9 @@ def stats(state: State, scope: Scope) -> Stats:
 
 
 def everything(state: State) -> bytes:
-    """All that is held, as JSON."""
-    return msgspec.json.encode(
+    """All that is held, as JSON, and the states of checkpoints as they are."""
+    held = msgspec.json.encode(
         [list(state.threads.values()), list(state.records.values()), list(state.receipts.values()), list(state.units.values())]
     )
+    states = [row.value.state for thread in state.threads.values() for row in thread.value.checkpoints]
+    return b"\n".join([held, *states])

@@ -3,8 +3,8 @@
 A verb works on a copy of the state and the store swaps it in at the end, so a verb that raises has changed nothing. Copying is
 cheap because everything below the dicts is frozen and shared.
 
-One counter numbers threads, records, receipts and units as they come. That number is their order of insertion and where a page
-goes on; it never comes back, also not after a removal.
+One counter numbers threads, records, receipts, checkpoints and units as they come. That number is their order of insertion and
+where a page goes on; it never comes back, also not after a removal.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from bethink.checkpoints import Checkpoint
 from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Scope
+from bethink.storage.base import Lease, Scope
 from bethink.threads import CallState, ThreadInfo
 from bethink.values import Namespace
 
@@ -39,11 +40,15 @@ class Row(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """A thread with everything that lives and dies with it: messages by seq, nodes in the order in which they were folded."""
+    """A thread with everything that lives and dies with it: messages by seq, nodes in the order in which they were folded,
+    checkpoints in the order in which they were saved."""
 
     info: ThreadInfo
     messages: tuple[Message, ...] = ()
     nodes: tuple[Node, ...] = ()
+    checkpoints: tuple[Row[Checkpoint], ...] = ()
+    lease: Lease | None = None
+    """The last one, see `storage.leases`."""
 
 
 class Unit(msgspec.Struct, frozen=True):

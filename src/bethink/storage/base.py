@@ -7,6 +7,8 @@ returned has been committed. Options are added as fields with defaults, so a bac
     read     the newest messages of a thread, its summary nodes   search   candidates for a query, with their statistics
     get      things by id                                         forget   things and all that rests on them
     fold     summary nodes over a span of a thread                scan     everything, page by page
+    save     a checkpoint of a thread                             prune    checkpoints that are no longer wanted
+    acquire  a turn of a thread, for a while                      release  give it back
     check    list what is inconsistent                            revision, speakers, stats, bind_embedder, close
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
@@ -30,10 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.errors import BethinkError
 from bethink.messages import Message, Trust
 from bethink.models import Fingerprint
@@ -42,6 +45,7 @@ from bethink.threads import ForkPoint, ThreadInfo
 from bethink.values import Namespace
 
 __all__ = [
+    "Acquire",
     "Append",
     "Appended",
     "Candidate",
@@ -53,12 +57,16 @@ __all__ = [
     "ForgetReceipt",
     "Found",
     "Get",
+    "Lease",
     "Page",
     "Pending",
     "Problem",
+    "Prune",
     "Put",
     "Read",
+    "Release",
     "Retire",
+    "Save",
     "Scan",
     "Scope",
     "Search",
@@ -95,6 +103,14 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
         - `fork_of`: the thread must not exist yet (Conflict); it starts as a copy of the parent's messages up to that seq,
           with the same ids and seqs, its nodes that lie within, and its cursors cut down to it. NotFound if the parent is not
           there; InvalidInput if seq is beyond its tip or would cut a group in two (a call without its result).
+          Its checkpoints at or below that seq are copied too, under the same ids; the parent of a copy is the nearest before it
+          that was copied.
+        - `checkpoint_id`: with `fork_of`; of the checkpoints, only that one and those it comes from are copied, so that it is
+          the newest of the fork. NotFound if the parent has none of that id; InvalidInput if its seq is not that of `fork_of`.
+        - `lease`: raises Conflict unless it is the thread's current one (see `Acquire`), or the batch is entirely a retry. A
+          lease that has run out stays current until somebody takes the next: what is refused is whoever was overtaken.
+        - without a `lease`, those of others are not looked at: they bind who uses them. (Looking would cost each append one
+          page more; and a late tool result or an import must not be held up by somebody's turn.)
         - an empty batch makes the thread if needed, and changes nothing else.
 
     Attributes:
@@ -111,7 +127,9 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     expected_tip: int | None = None
     fork_of: ForkPoint | None = None
+    checkpoint_id: str | None = None
     metadata: dict[str, object] = msgspec.field(default_factory=dict)
+    lease: Lease | None = None
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -175,6 +193,109 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
     expected_through: int
 
 
+# -- checkpoints ----------------------------------------------------------------------------------------------------------
+
+
+class Save(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint for a thread. What is returned is the checkpoint as stored.
+
+    Contract:
+        - NotFound unless the thread is there.
+        - an id that the thread has already, with the same state, format, label, view and metadata, is a retry: nothing is
+          written, and the stored checkpoint is returned, wherever it stands. With anything else it raises Conflict.
+        - `parent_id`: InvalidInput unless the thread has a checkpoint of that id. Left out, it is the newest checkpoint of the
+          thread, if there is one; None says that it follows from none.
+        - `seq`: the thread's tip at that moment if it is left out; InvalidInput unless it is from 0 to the tip. It may lie
+          between a tool call and its result, where an agent may well stop; a fork cannot.
+        - the state comes back byte for byte. One whose bytes are not what was saved raises CorruptStore when it is read.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    id: str
+    at: datetime
+    state: bytes
+    format: str
+    label: str = ""
+    view: dict[str, Any] = msgspec.field(default_factory=dict)
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    parent_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    seq: int | None = None
+
+
+class Prune(msgspec.Struct, frozen=True, kw_only=True):
+    """Remove checkpoints of a thread: all but the `keep` newest, or those of some ids. Their ids are returned, oldest first.
+
+    Contract:
+        - name one of `keep` and `ids`, else InvalidInput. NotFound if the thread is not there, or has none of one of the ids.
+        - a checkpoint that stays while its parent goes gets the nearest before it that stays as its parent, or none.
+        - other threads keep their copies.
+        - their bytes may be in free pages of the file until something is forgotten.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    keep: int | None = None
+    ids: tuple[str, ...] = ()
+
+
+# -- turns ----------------------------------------------------------------------------------------------------------------
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn of one holder to write to a thread, until it ends or is given back.
+
+    Attributes:
+        token: the fencing number. It grows with each lease of the thread and never comes back while the thread is there, also
+            not after a crash: whoever meets a greater one has been overtaken.
+        holder: the id of who has it, of the caller's making; a fresh one for each turn, so that nobody takes another's for his.
+        expires_at: when it ends by itself.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    token: int
+    holder: str
+    expires_at: datetime
+
+
+class Acquire(msgspec.Struct, frozen=True, kw_only=True):
+    """A lease of a thread, or more time for one.
+
+    Contract:
+        - NotFound if there is no such thread.
+        - nobody has it, or it has ended (`expires_at` is `at` or earlier): granted, with the next token; the first is 1.
+        - the same holder has it: renewed until `until`, which may be earlier or later than before; the token stays.
+        - another holder has it: raises ThreadBusy, which says until when.
+        - with `token`, it is a renewal and nothing else: Conflict unless the current lease has this token and holder. It may
+          have run out, if nobody has taken the next.
+        - nothing of the thread changes. Time is what `at` says; the store has no clock. Holders on several machines need clocks
+          that agree to well within a lease.
+        - a new token has been committed as durably as a message before the call returns; a renewal need not wait for the disk
+          (see `Put.relaxed`): a machine that loses it has lost its holder too.
+
+    A fork starts without a lease; with a forgotten thread its lease goes, and with that the turn of whoever had it.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    holder: str
+    at: datetime
+    until: datetime
+    token: int | None = None
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Give a lease back.
+
+    Contract:
+        - if it is the thread's current one, nobody has it from now on, and an append with it is refused; else nothing changes.
+        - it need not wait for the disk: one that is lost ends by itself.
+    """
+
+    lease: Lease
+
+
 # -- records --------------------------------------------------------------------------------------------------------------
 
 
@@ -234,13 +355,19 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True):
-    """Things by id within a scope. Unknown ids are simply absent from the answer."""
+    """Things by id within a scope. Unknown ids are simply absent from the answer.
+
+    Attributes:
+        thread_id: of checkpoints: only this thread's.
+    """
 
     scope: Scope
     messages: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()
+    thread_id: str | None = None
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -259,12 +386,13 @@ class StoredRecord(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """Answer of `get`. A message id that several threads hold (forks) is there once for each."""
+    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each."""
 
     messages: tuple[StoredMessage, ...] = ()
     records: tuple[StoredRecord, ...] = ()
     nodes: tuple[Node, ...] = ()
     receipts: tuple[Receipt, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 # -- search ---------------------------------------------------------------------------------------------------------------
@@ -275,8 +403,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
     Contract:
         - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
-          pass over units that hold only the commonest of `terms`, where the rarer ones occur in many units: where their
-          frequencies come to 1,000 and to five times `limit`, and `kinds` names all.
+          pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
+          more than four times `limit`, and `kinds` names all.
         - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
           `vector` is None.
         - filters (`scope`, `kinds`, `current`) hold inside each leg, before any limit.
@@ -351,6 +479,9 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
           the namespace holds too (a fork, or the thread it was forked from; the same id, and the same in all but its place)
           stays there, and so does what rests on it: a record's source that named the forgotten thread then names the thread
           that still holds the message, of several the one created first.
+        - with a message go the checkpoints of its threads that are at or after its seq: what an agent knew by then may hold its
+          words. Those that stay are linked as after `Prune`. With a thread go its checkpoints; forks keep their copies. With a
+          record go none.
         - the scope: everything in it, and the namespaces themselves.
         - afterwards the deleted bytes are in no page of the files (free pages and write-ahead log included); only then does
           the call return.
@@ -370,7 +501,7 @@ class ForgetReceipt(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         message_ids, record_ids, thread_ids: what went (the ids are not secret and help an audit); of a forgotten thread's
             messages those that no other thread holds.
-        lines, units, receipts: how many summary lines, search units, and context receipts went.
+        lines, units, receipts, checkpoints: how many summary lines, search units, context receipts, and checkpoints went.
         changed: records that stay, with other wording or fewer sources.
         revived: records that became current again.
         erased: whether free pages and log have been cleaned of the bytes (False only if a reader held the log open for
@@ -388,6 +519,7 @@ class ForgetReceipt(msgspec.Struct, frozen=True, kw_only=True):
     lines: int = 0
     units: int = 0
     receipts: int = 0
+    checkpoints: int = 0
     erased: bool = True
 
 
@@ -411,18 +543,18 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 # -- scanning -------------------------------------------------------------------------------------------------------------
 
-What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending"]
+What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints"]
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """A page of everything of one sort in a scope.
 
     Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
-    written meanwhile. Order: threads by creation, messages by thread and seq, records and receipts by insertion, pending units
-    by number; `newest` reverses it.
+    written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts and checkpoints by insertion,
+    pending units by number; `newest` reverses it. Checkpoints come without their states.
 
     Attributes:
-        thread_id: only of this thread (messages, receipts, summaries).
+        thread_id: only of this thread (messages, receipts, summaries, checkpoints).
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
@@ -450,7 +582,7 @@ class Pending(msgspec.Struct, frozen=True):
 class Page(msgspec.Struct, frozen=True):
     """Items of the sort asked for, and where to go on; `next` is None at the end."""
 
-    items: tuple[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending, ...]
+    items: tuple[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo, ...]
     next: str | None = None
 
 
@@ -472,6 +604,7 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     records: dict[str, int]
     retired: int
     receipts: int
+    checkpoints: int
     units: int
     pending: int
     schema_version: int
@@ -498,7 +631,15 @@ class Store(Protocol):
 
     def fold(self, request: Fold, /) -> ThreadInfo: ...
 
+    def acquire(self, request: Acquire, /) -> Lease: ...
+
+    def release(self, request: Release, /) -> None: ...
+
     def put(self, request: Put, /) -> None: ...
+
+    def save(self, request: Save, /) -> Checkpoint: ...
+
+    def prune(self, request: Prune, /) -> tuple[str, ...]: ...
 
     def search(self, request: Search, /) -> Found: ...
 

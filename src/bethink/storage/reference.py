@@ -4,6 +4,7 @@
       _append, _fold, _put ...  one function a verb, in the order of the contract's sentences
       _reference_state          what is held
       _reference_search         what search finds, and its statistics
+      _reference_checkpoints    states saved and pruned
       _reference_forget         what goes with what
       _reference_scan           everything, page by page
       _reference_check          what must always hold
@@ -19,16 +20,19 @@ from contextlib import contextmanager
 
 import msgspec
 
+from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage._reference_check import problems
+from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
 from bethink.storage._reference_scan import everything, scan, stats
 from bethink.storage._reference_search import search, speakers
 from bethink.storage._reference_state import Row, State, Thread, Unit, call_states, covered_seqs, in_scope, rows
 from bethink.storage.base import (
+    Acquire,
     Append,
     Appended,
     Cite,
@@ -39,11 +43,15 @@ from bethink.storage.base import (
     ForgetReceipt,
     Found,
     Get,
+    Lease,
     Page,
     Problem,
+    Prune,
     Put,
     Read,
+    Release,
     Retire,
+    Save,
     Scan,
     Scope,
     Search,
@@ -54,6 +62,7 @@ from bethink.storage.base import (
     Verification,
 )
 from bethink.storage.derive import nodes_within, terms_of
+from bethink.storage.leases import given_back, granted, require
 from bethink.threads import ThreadInfo, place
 from bethink.values import Namespace
 
@@ -110,9 +119,25 @@ class ReferenceStore:
         with self._writing() as state:
             return _fold(state, request)
 
+    def acquire(self, request: Acquire, /) -> Lease:
+        with self._writing() as state:
+            return _acquire(state, request)
+
+    def release(self, request: Release, /) -> None:
+        with self._writing() as state:
+            _release(state, request.lease)
+
     def put(self, request: Put, /) -> None:
         with self._writing() as state:
             _put(state, request)
+
+    def save(self, request: Save, /) -> Checkpoint:
+        with self._writing() as state:
+            return save(state, request)
+
+    def prune(self, request: Prune, /) -> tuple[str, ...]:
+        with self._writing() as state:
+            return prune(state, request)
 
     def search(self, request: Search, /) -> Found:
         with self._reading() as state:
@@ -201,6 +226,8 @@ def _append(state: State, request: Append) -> Appended:
             expected=request.expected_tip,
             actual=thread.info.tip,
         )
+    if request.lease is not None and not entirely_a_retry:
+        require(thread.lease, request.lease, request.thread_id)
 
     placed = place(
         tuple(new.values()),
@@ -258,7 +285,7 @@ def _forked(state: State, request: Append) -> Thread:
         extracted_through=min(parent.info.extracted_through, point.seq),
         reflected_through=min(parent.info.reflected_through, point.seq),
     )
-    return Thread(info, shared, nodes)
+    return Thread(info, shared, nodes, forked(state, parent, request))
 
 
 def _read(thread: Thread, request: Read) -> Transcript:
@@ -299,7 +326,29 @@ def _get(state: State, request: Get) -> Fetched:
         # Forks share nodes; the copies are equal.
         nodes=tuple({node.id: node for thread in threads for node in thread.value.nodes if node.id in nodes}.values()),
         receipts=tuple(row.value for row in rows(state.receipts, request.scope) if row.value.id in receipts),
+        checkpoints=tuple(
+            row.value
+            for row in sorted((row for thread in threads for row in thread.value.checkpoints), key=lambda row: row.number)
+            if row.value.id in request.checkpoints and request.thread_id in (None, row.value.thread_id)
+        ),
     )
+
+
+# -- turns ----------------------------------------------------------------------------------------------------------------
+
+
+def _acquire(state: State, request: Acquire) -> Lease:
+    thread = state.thread(request.namespace, request.thread_id)
+    lease = granted(thread.lease, request)
+    state.put_thread(replace(thread, lease=lease))
+    return lease
+
+
+def _release(state: State, lease: Lease) -> None:
+    row = state.threads.get((lease.namespace, lease.thread_id))
+    left = None if row is None else given_back(row.value.lease, lease)
+    if row is not None and left is not None:
+        state.put_thread(replace(row.value, lease=left))
 
 
 # -- fold and put ---------------------------------------------------------------------------------------------------------

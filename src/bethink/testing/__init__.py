@@ -1,6 +1,6 @@
 """For testing what is built on bethink, and every backend of it. Needs pytest and hypothesis where noted.
 
-    doubles      FrozenClock, HashEmbedder, SeededIds          nothing beyond bethink
+    doubles      FrozenClock, HashEmbedder, ScriptedModel ...  nothing beyond bethink
     strategies   messages(), histories(), texts() ...          hypothesis
     store        StoreContract: the storage contract, a test a sentence      pytest
     stateful     StoreMachine: random use, compared with the reference       hypothesis

@@ -188,7 +188,7 @@ def put(store: Store, *records: AnyRecord, namespace: Namespace = NS, **options:
     store.put(Put(namespace=namespace, records=records, **options))
 
 
-def get(store: Store, namespace: Namespace = NS, subtree: bool = False, **wanted: tuple[str, ...]) -> Fetched:
+def get(store: Store, namespace: Namespace = NS, subtree: bool = False, **wanted: Any) -> Fetched:
     return store.get(Get(scope=Scope(namespace, subtree), **wanted))
 
 

@@ -1,21 +1,25 @@
-"""Stand-ins for what bethink does not own: time, an embedding model, and the randomness of ids. All deterministic."""
+"""Stand-ins for what bethink does not own: time, the models, and the randomness of ids. All deterministic."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from bethink.ids import derived_id
 from bethink.models import Fingerprint
+from bethink.models.language import Prompt, Reply
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FrozenClock", "HashEmbedder", "SeededIds"]
+__all__ = ["AsyncScriptedModel", "FrozenClock", "Hang", "HashEmbedder", "Scripted", "ScriptedModel", "SeededIds"]
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=timezone.utc)
 """Where a test's time begins when nothing is said: a Monday morning."""
@@ -85,3 +89,91 @@ class SeededIds:
 
     def __call__(self) -> str:
         return derived_id(self._at, self._seed, str(next(self._count)))
+
+
+class Hang(msgspec.Struct, frozen=True):
+    """An answer that takes its time: `then` after `seconds`, if anybody is still waiting."""
+
+    seconds: float
+    then: str = ""
+
+
+Scripted: TypeAlias = str | Reply | BaseException | Hang
+"""What a scripted model does: answers with a text or a reply, raises, or hangs."""
+
+
+class ScriptedModel:
+    """A language model that answers what it is told to, and remembers what it was asked.
+
+    Args:
+        script: the answers in order, or a function of the prompt.
+        name: of the model.
+
+    Attributes:
+        prompts: what was asked, in order.
+
+    Raises:
+        LookupError: by `complete`, after the last of a list of answers.
+    """
+
+    def __init__(self, script: Iterable[Scripted] | Callable[[Prompt], Scripted], name: str = "scripted") -> None:
+        self.name = name
+        self.prompts: list[Prompt] = []
+        self._next = script if callable(script) else _in_turn(script)
+        self._released = threading.Event()
+
+    @property
+    def calls(self) -> int:
+        return len(self.prompts)
+
+    def release(self) -> None:
+        """End every hang, now and from now on."""
+        self._released.set()
+
+    def complete(self, prompt: Prompt) -> Reply:
+        self.prompts.append(prompt)
+        scripted = self._next(prompt)
+        if isinstance(scripted, Hang):
+            self._released.wait(scripted.seconds)
+        return _played(scripted)
+
+
+class AsyncScriptedModel:
+    """`ScriptedModel` for an event loop."""
+
+    def __init__(self, script: Iterable[Scripted] | Callable[[Prompt], Scripted], name: str = "scripted") -> None:
+        self.name = name
+        self.prompts: list[Prompt] = []
+        self._next = script if callable(script) else _in_turn(script)
+
+    @property
+    def calls(self) -> int:
+        return len(self.prompts)
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        import anyio
+
+        self.prompts.append(prompt)
+        scripted = self._next(prompt)
+        # Even an answer without delay gives way once, as a client's does.
+        await anyio.sleep(scripted.seconds if isinstance(scripted, Hang) else 0)
+        return _played(scripted)
+
+
+def _in_turn(script: Iterable[Scripted]) -> Callable[[Prompt], Scripted]:
+    answers = iter(tuple(script))
+
+    def following(_: Prompt) -> Scripted:
+        for answer in answers:
+            return answer
+        raise LookupError("the script of the model is used up")
+
+    return following
+
+
+def _played(scripted: Scripted) -> Reply:
+    if isinstance(scripted, BaseException):
+        raise scripted
+    if isinstance(scripted, Hang):
+        return Reply(scripted.then)
+    return Reply(scripted) if isinstance(scripted, str) else scripted

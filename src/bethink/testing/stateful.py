@@ -24,6 +24,7 @@ from bethink.messages import Message, ToolCall
 from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
+    Acquire,
     Append,
     Cite,
     Cursor,
@@ -31,9 +32,13 @@ from bethink.storage.base import (
     Forget,
     Found,
     Get,
+    Lease,
+    Prune,
     Put,
     Read,
+    Release,
     Retire,
+    Save,
     Scan,
     Scope,
     Search,
@@ -83,6 +88,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.reference = ReferenceStore()
         self.store = self.make_store()
         self.count = 0
+        self.leases: list[Lease] = []
         self.revisions: dict[Namespace, tuple[int, list[Any]]] = {}
         self.both(lambda store: store.bind_embedder(_EMBEDDER.fingerprint))
 
@@ -218,6 +224,98 @@ class StoreMachine(RuleBasedStateMachine):
         return Node(
             id=self.fresh("n"), level=1, covers=tuple(covers), lines=tuple(lines), author="extractive", created_at=self.now()
         )
+
+    # -- checkpoints ------------------------------------------------------------------------------------------------------
+
+    @rule(data=st.data(), state=st.binary(max_size=4), again=st.integers(0, 3), seq=st.none() | st.integers(0, 9))
+    def save(self, data: st.DataObject, state: bytes, again: int, seq: int | None) -> None:
+        """A new checkpoint, or another save under a known id: with the same state it is a retry."""
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        known = self.checkpoints(thread)
+        parent = data.draw(st.sampled_from((msgspec.UNSET, None, "unknown", *known)))
+        request = Save(
+            namespace=thread.namespace,
+            thread_id=thread.thread_id,
+            id=data.draw(st.sampled_from(known)) if known and again == 0 else self.fresh("k"),
+            at=self.now(),
+            state=state[:again],
+            format="bytes",
+            view={"size": again},
+            parent_id=parent,
+            seq=seq,
+        )
+        self.both(lambda store: store.save(request))
+
+    @rule(data=st.data(), keep=st.none() | st.integers(0, 4))
+    def prune(self, data: st.DataObject, keep: int | None) -> None:
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        known = self.checkpoints(thread)
+        going = data.draw(st.lists(st.sampled_from(known), max_size=3)) if known and keep is None else []
+        request = Prune(namespace=thread.namespace, thread_id=thread.thread_id, keep=keep, ids=tuple(going))
+        self.both(lambda store: store.prune(request))
+
+    @rule(data=st.data(), to=_threads, exactly=st.integers(0, 4))
+    def fork_at_checkpoint(self, data: st.DataObject, to: str, exactly: int) -> None:
+        thread = self.draw_thread(data)
+        found = [] if thread is None else _scan(self.reference, "checkpoints", Scope(thread.namespace))
+        if thread is None or not found:
+            return
+        at = data.draw(st.sampled_from(found))
+        seq = at.seq if exactly else at.seq + 1
+        # Now and then one of another thread, which is refused.
+        of = at.thread_id if exactly > 1 else thread.thread_id
+        self.append(thread.namespace, to, fork_of=ForkPoint(of, seq), checkpoint_id=at.id)
+
+    def checkpoints(self, thread: ThreadInfo) -> list[str]:
+        """Ids of a thread's."""
+        found = _scan(self.reference, "checkpoints", Scope(thread.namespace))
+        return [each.id for each in found if each.thread_id == thread.thread_id]
+
+    # -- turns ------------------------------------------------------------------------------------------------------------
+
+    @rule(namespace=_namespaces, thread_id=_threads, holder=st.sampled_from(("h1", "h2")), minutes=st.integers(1, 20))
+    def acquire(self, namespace: Namespace, thread_id: str, holder: str, minutes: int) -> None:
+        """Every step is a minute, so some leases end by themselves."""
+        self.acquire_lease(namespace, thread_id, holder, minutes)
+
+    @rule(data=st.data(), minutes=st.integers(1, 20))
+    def renew(self, data: st.DataObject, minutes: int) -> None:
+        lease = self.draw_lease(data)
+        if lease is not None:
+            self.acquire_lease(lease.namespace, lease.thread_id, lease.holder, minutes, token=lease.token)
+
+    def acquire_lease(self, namespace: Namespace, thread_id: str, holder: str, minutes: int, **options: Any) -> None:
+        at = self.now()
+        until = at + timedelta(minutes=minutes)
+        request = Acquire(namespace=namespace, thread_id=thread_id, holder=holder, at=at, until=until, **options)
+
+        def acquire(store: Store) -> Lease:
+            lease = store.acquire(request)
+            self.leases = [*self.leases[-5:], lease]
+            return lease
+
+        self.both(acquire)
+
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        lease = self.draw_lease(data)
+        if lease is not None:
+            self.both(lambda store: store.release(Release(lease)))
+
+    @rule(data=st.data(), elsewhere=st.integers(0, 9))
+    def append_with_lease(self, data: st.DataObject, elsewhere: int) -> None:
+        lease = self.draw_lease(data)
+        if lease is not None:
+            thread_id = "t3" if elsewhere == 0 else lease.thread_id
+            self.append(lease.namespace, thread_id, self.message("user", "rain"), lease=lease)
+
+    def draw_lease(self, data: st.DataObject) -> Lease | None:
+        """One of the last, current or not."""
+        return data.draw(st.sampled_from(self.leases)) if self.leases else None
 
     # -- records ----------------------------------------------------------------------------------------------------------
 
@@ -437,9 +535,11 @@ def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
 
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
-    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts")
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
+    saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))
+    contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints
     contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
     return contents
@@ -463,7 +563,7 @@ def _read(store: Store, thread: ThreadInfo, **options: Any) -> Transcript:
 
 def _counts(store: Store, scope: Scope) -> dict[str, object]:
     stats = store.stats(scope)
-    names = ("threads", "messages", "nodes", "retired", "receipts", "units", "pending", "embedder")
+    names = ("threads", "messages", "nodes", "retired", "receipts", "checkpoints", "units", "pending", "embedder")
     records = {kind: count for kind, count in stats.records.items() if count}
     return {**{name: getattr(stats, name) for name in names}, "records": records}
 

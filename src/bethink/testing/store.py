@@ -16,12 +16,19 @@ from __future__ import annotations
 
 import pytest
 
-_PARTS = ("", "_threads", "_records", "_search", "_lookups", "_forget", "_forget_forks")
+_PARTS = ("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks")
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
+from bethink.testing._contract_checkpoints import (  # noqa: E402
+    CheckpointForkContract,
+    ForgetCheckpointContract,
+    PruneContract,
+    SaveContract,
+)
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
+from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
@@ -35,6 +42,7 @@ class StoreContract(
     ForkContract,
     ReadContract,
     FoldContract,
+    LeaseContract,
     RecordContract,
     ScanContract,
     SearchContract,
@@ -46,6 +54,10 @@ class StoreContract(
     ForgetRecordContract,
     ForgetForkContract,
     ForgetManyContract,
+    SaveContract,
+    PruneContract,
+    CheckpointForkContract,
+    ForgetCheckpointContract,
     WholeStoreContract,
 ):
     """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""

@@ -1,4 +1,4 @@
-"""`bench append`, `context`, `open`, `locomo`: the benchmarks, each a module of `bethink.bench` with `main(argv) -> int`.
+"""`bench append`, `context`, `open`, `growth`, `facts`, `locomo`, `tokens`: modules of `bethink.bench` with `main(argv)`.
 
 What follows the name goes to the benchmark as it is.
 """
@@ -46,6 +46,28 @@ def opening(options: _Rest = None) -> None:
 
 @app.command(
     context_settings=_PASS_ON,
+    epilog=examples("bethink bench growth --plot growth.svg", "bethink bench growth data/longmemeval_s.json"),
+)
+def growth(options: _Rest = None) -> None:
+    """Tokens of each turn as a conversation grows, and time of its appends."""
+    _run("growth", options)
+
+
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench facts data/locomo10.json", "bethink bench facts data/*.json --json"),
+)
+def facts(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="LoCoMo, LongMemEval, BEAM, or exports.", show_default=False)
+    ],
+) -> None:
+    """Numbers, dates and names that survive folding, with no model."""
+    _run("facts", paths)
+
+
+@app.command(
+    context_settings=_PASS_ON,
     epilog=examples("bethink bench locomo data/locomo10.json", "bethink bench locomo data/locomo10.json -- --help"),
 )
 def locomo(
@@ -54,6 +76,15 @@ def locomo(
 ) -> None:
     """Share of LoCoMo questions whose evidence is recalled."""
     _run("locomo", [path, *(options or ())])
+
+
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench tokens", "bethink bench tokens data/locomo10.json docs"),
+)
+def tokens(options: _Rest = None) -> None:
+    """How close the built-in token counter comes to real vocabularies."""
+    _run("tokens", options)
 
 
 def _run(name: str, argv: list[str] | None) -> None:

@@ -70,6 +70,7 @@ def _show_stats(page: Page, run: Run, found: Stats, search: str) -> None:
             ("threads", f"{found.threads:,} with {counted(found.messages, 'message')}, {counted(found.nodes, 'summary node')}"),
             ("records", f"{records}; {found.retired:,} of them in history"),
             ("receipts", f"{found.receipts:,}"),
+            ("checkpoints", f"{found.checkpoints:,}"),
             ("search units", f"{found.units:,}, of which {found.pending:,} wait for their vector"),
             ("vectors", model),
             ("recall by", search if search != "words" else 'words alone (meaning too: pip install "bethink[minilm]")'),

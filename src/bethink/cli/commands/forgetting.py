@@ -119,6 +119,7 @@ def receipt_line(receipt: ForgetReceipt) -> str:
         (receipt.lines, "summary line"),
         (receipt.units, "search entry"),
         (receipt.receipts, "context receipt"),
+        (receipt.checkpoints, "checkpoint"),
     )
     plurals = {"search entry": "search entries"}
     return ", ".join(counted(number, noun, plurals.get(noun, "")) for number, noun in parts if number) or "nothing"

@@ -81,6 +81,8 @@ def _show_report(page: Page, report: ImportReport) -> None:
     page.say(f"{held}, format {report.format}; {report.added:,} of them new.")
     if report.records:
         page.say(f"{counted(report.records, 'record')} restored.")
+    if report.checkpoints:
+        page.say(f"{counted(report.checkpoints, 'checkpoint')} restored.")
     if report.ended:
         page.say(f"{counted(report.ended, 'session')} ended.")
     if report.errors:

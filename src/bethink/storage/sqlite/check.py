@@ -11,6 +11,7 @@ from bethink.errors import CorruptStore, StoreError
 from bethink.records import Summary
 from bethink.storage.base import Problem
 from bethink.storage.derive import speaker_of
+from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import Queries, q, statements
 from bethink.storage.sqlite.records import embedder
@@ -41,6 +42,7 @@ def check(database: Database) -> list[Problem]:
         found += (Problem(what, f"thread {thread_id!r} (row {thread})") for what in _of_thread(database, thread))
     found += _of_records(database)
     found += _of_receipts(database)
+    found += checkpoints.problems(database)
     bound = embedder(database)
     size = 4 * bound.dimension if bound else -1
     found += (

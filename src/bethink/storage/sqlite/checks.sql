@@ -45,6 +45,14 @@ WHERE t.count <> (SELECT count(*) FROM messages m WHERE m.id BETWEEN (t.id << 32
 SELECT 'thread row ' || id FROM thread_state
 WHERE max(folded_through, extracted_through, reflected_through) > tip OR min(folded_through, extracted_through, reflected_through) < 0;
 
+-- name: lease_without_thread
+-- is of a thread that is not there
+SELECT 'lease of thread row ' || thread FROM leases WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: lease_without_number
+-- has a token below 1
+SELECT 'lease of thread row ' || thread FROM leases WHERE token < 1;
+
 -- name: group_without_first
 -- is in a group whose first message is not there
 SELECT 'message row ' || m.id FROM messages m
@@ -104,6 +112,27 @@ SELECT 'unit ' || id FROM lexicon_docsize WHERE id NOT IN (SELECT id FROM units)
 -- rests on a message that is not there
 SELECT 'record row ' || record FROM sources
 WHERE message NOT IN (SELECT id FROM messages) OR record NOT IN (SELECT id FROM records);
+
+-- name: checkpoint_without_thread
+-- is of a thread that is not there
+SELECT 'checkpoint row ' || id FROM checkpoints WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: checkpoint_beyond_tip
+-- has a seq that its thread has not reached
+SELECT 'checkpoint row ' || c.id FROM checkpoints c JOIN thread_state t ON t.id = c.thread WHERE c.seq > t.tip OR c.seq < 0;
+
+-- name: checkpoint_without_parent
+-- names a parent that its thread does not have
+SELECT 'checkpoint row ' || c.id FROM checkpoints c WHERE c.parent_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM checkpoints p WHERE p.checkpoint_id = c.parent_id AND p.thread = c.thread);
+
+-- name: checkpoint_without_state
+-- has a state that is not there
+SELECT 'checkpoint row ' || id FROM checkpoints WHERE state NOT IN (SELECT id FROM states);
+
+-- name: state_without_checkpoint
+-- is the state of no checkpoint
+SELECT 'state row ' || id FROM states WHERE NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.state = states.id);
 
 -- name: successor_missing
 -- is superseded by a record that is not there

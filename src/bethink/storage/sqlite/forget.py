@@ -1,7 +1,7 @@
 """What goes with what: the cascade of `storage.base.Forget`, within one transaction.
 
-    messages and their groups ─▶ threads, nodes ─▶ records ─▶ records they had superseded ─▶ receipts
-                              └▶ units ◀──────────┘
+    messages and their groups ─▶ threads, nodes, checkpoints ─▶ records ─▶ records they had superseded ─▶ receipts
+                              └▶ units ◀───────────────────────┘
 
 `storage.derive` says what is left of each single value; this module walks. That the bytes leave the file is `erase.py`.
 """
@@ -17,6 +17,7 @@ from bethink.ids import new_id
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
 from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
+from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
@@ -75,6 +76,7 @@ class _Gone:
     """Namespaces with records whose sources are in another thread now."""
     lines: int = 0
     receipts: int = 0
+    checkpoints: int = 0
 
     def sources(self, namespace: int) -> set[tuple[str, str]]:
         """The messages that are lost to a namespace, each with its thread."""
@@ -123,6 +125,7 @@ def forget(database: Database, request: Forget) -> ForgetReceipt:
         lines=gone.lines,
         units=count,
         receipts=gone.receipts,
+        checkpoints=gone.checkpoints,
         erased=False,
     )
 
@@ -218,9 +221,11 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
             database.execute(q.set_node, (node.first_seq, node.id not in children, encode(node), number))
         database.execute(q.drop_nodes, (listed(dropped),))
 
+    gone.checkpoints += checkpoints.drop_from(database, thread.number, 0 if thread.whole else min(thread.going))
     messages = listed(thread.messages)
     if thread.whole:
         database.execute(q.drop_calls_of_thread, (thread.number,))
+        database.execute(q.drop_lease, (thread.number,))
         database.execute(q.drop_thread, (thread.number,))
     else:
         groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))

@@ -395,6 +395,87 @@ SELECT c.id, c.body FROM receipts c JOIN namespaces n ON n.id = c.namespace
 WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.thread_id = ?5)
 ORDER BY c.id {order} LIMIT ?6;
 
+-- name: scan_checkpoints
+-- Without their states: SQLite knows the length of a blob without reading it.
+SELECT c.id, n.path, t.thread_id, c.checkpoint_id, c.seq, c.parent_id, c.label, c.format, c.created_at, c.digest,
+  length(s.data), c.view, c.metadata
+FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace LEFT JOIN states s ON s.id = c.state
+WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_checkpoints_of_thread
+-- As `scan_checkpoints`, of thread ?5 of the one namespace (?3): no other checkpoint is looked at.
+SELECT c.id, n.path, t.thread_id, c.checkpoint_id, c.seq, c.parent_id, c.label, c.format, c.created_at, c.digest,
+  length(s.data), c.view, c.metadata
+FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace LEFT JOIN states s ON s.id = c.state
+WHERE c.thread = (SELECT o.id FROM threads o JOIN namespaces m ON m.id = o.namespace WHERE m.path = ?3 AND o.thread_id = ?5)
+  AND c.id > ?1 AND c.id < ?2 AND ?4 IS NOT NULL
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: get_checkpoints
+-- Some by id, with their states; ?4 is a thread id or null.
+SELECT n.path, t.thread_id, c.checkpoint_id, c.seq, c.parent_id, c.label, c.format, c.created_at, c.digest,
+  length(s.data), c.view, c.metadata, s.data
+FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace LEFT JOIN states s ON s.id = c.state
+WHERE c.checkpoint_id IN (SELECT value FROM json_each(?1)) AND n.path >= ?2 AND n.path < ?3 AND (?4 IS NULL OR t.thread_id = ?4)
+ORDER BY c.id;
+
+-- name: find_checkpoint
+-- One of a thread, in the columns of `get_checkpoints`.
+SELECT n.path, t.thread_id, c.checkpoint_id, c.seq, c.parent_id, c.label, c.format, c.created_at, c.digest,
+  length(s.data), c.view, c.metadata, s.data
+FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace LEFT JOIN states s ON s.id = c.state
+WHERE c.checkpoint_id = ? AND c.thread = ?;
+
+-- name: find_checkpoint_head
+SELECT id, seq FROM checkpoints WHERE checkpoint_id = ? AND thread = ?;
+
+-- name: newest_checkpoint
+SELECT checkpoint_id FROM checkpoints WHERE thread = ? ORDER BY id DESC LIMIT 1;
+
+-- name: checkpoint_heads
+SELECT id, checkpoint_id, parent_id, seq FROM checkpoints WHERE thread = ? ORDER BY id;
+
+-- name: add_state
+INSERT INTO states (data) VALUES (?);
+
+-- name: add_checkpoint
+INSERT INTO checkpoints (thread, checkpoint_id, seq, parent_id, label, format, created_at, digest, view, metadata, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: fork_checkpoint
+-- A copy in thread ?1, of the same state, with parent ?2, of number ?3.
+INSERT INTO checkpoints (thread, checkpoint_id, seq, parent_id, label, format, created_at, digest, view, metadata, state)
+SELECT ?1, checkpoint_id, seq, ?2, label, format, created_at, digest, view, metadata, state FROM checkpoints WHERE id = ?3;
+
+-- name: set_checkpoint_parent
+UPDATE checkpoints SET parent_id = ? WHERE id = ?;
+
+-- name: states_of_checkpoints
+SELECT DISTINCT state FROM checkpoints WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: drop_checkpoints
+DELETE FROM checkpoints WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: drop_states
+-- Those that no checkpoint has any more.
+DELETE FROM states WHERE id IN (SELECT value FROM json_each(?))
+  AND NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.state = states.id);
+
+-- name: count_checkpoints
+SELECT count(*) FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace
+WHERE n.path >= ? AND n.path < ?;
+
+-- name: all_checkpoints
+SELECT id FROM checkpoints ORDER BY id;
+
+-- name: checkpoint_by_number
+-- Likewise in the columns of `get_checkpoints`.
+SELECT n.path, t.thread_id, c.checkpoint_id, c.seq, c.parent_id, c.label, c.format, c.created_at, c.digest,
+  length(s.data), c.view, c.metadata, s.data
+FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace LEFT JOIN states s ON s.id = c.state
+WHERE c.id = ?;
+
 -- name: scan_pending
 -- Units without a vector, with the body of what they stand for. (CROSS JOIN: from the few that wait to their units, not the other
 -- way round.)
@@ -472,6 +553,18 @@ SELECT DISTINCT grp FROM messages WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: drop_thread
 DELETE FROM threads WHERE id = ?;
+
+-- name: thread_with_lease
+-- The number of a thread, and its last lease: all null if it has had none.
+SELECT t.id, l.token, l.holder, l.expires_at
+FROM namespaces n JOIN threads t ON t.namespace = n.id LEFT JOIN leases l ON l.thread = t.id WHERE n.path = ? AND t.thread_id = ?;
+
+-- name: set_lease
+INSERT INTO leases (thread, token, holder, expires_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (thread) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at;
+
+-- name: drop_lease
+DELETE FROM leases WHERE thread = ?;
 
 -- name: shorten_thread
 UPDATE threads SET count = count - ? WHERE id = ?;
@@ -572,9 +665,13 @@ SELECT 1 FROM messages WHERE instr(body, ?1) OR instr(raw, ?1) OR instr(CAST(mes
 UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM checkpoints WHERE instr(view, ?1) OR instr(metadata, ?1) OR instr(CAST(label AS BLOB), ?1)
+  OR instr(CAST(checkpoint_id AS BLOB), ?1) OR instr(CAST(parent_id AS BLOB), ?1) OR instr(CAST(format AS BLOB), ?1)
+UNION ALL SELECT 1 FROM states WHERE instr(data, ?1)
 UNION ALL SELECT 1 FROM units WHERE instr(CAST(terms AS BLOB), ?1)
 UNION ALL SELECT 1 FROM threads WHERE instr(CAST(thread_id AS BLOB), ?1) OR instr(metadata, ?1)
 UNION ALL SELECT 1 FROM calls WHERE instr(CAST(call_id AS BLOB), ?1)
+UNION ALL SELECT 1 FROM leases WHERE instr(CAST(holder AS BLOB), ?1)
 UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
 UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)

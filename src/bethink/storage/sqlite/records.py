@@ -25,6 +25,7 @@ from bethink.storage.base import (
     StoredRecord,
 )
 from bethink.storage.derive import terms_of
+from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.threads import find_thread
@@ -65,10 +66,15 @@ def put(database: Database, request: Put) -> None:
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
     for record in request.records:
-        rests_on = _sources(database, number, record)
+        known = database.execute(q.find_record, (record.id, number))
+        stored = decode_record(known[0][2]) if known else None
+        rests_on = _sources(database, number, record, stored)
         if number == _NOWHERE:
             number = intern(database, namespace)
-        _keep(database, number, record, rests_on)
+        if stored is None:
+            _add(database, number, record, rests_on)
+        else:
+            _join(database, known[0][0], known[0][1], stored, record, rests_on)
     for retire in request.retire:
         _retire(database, number, retire)
     for cite in request.cite:
@@ -105,13 +111,14 @@ def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
     database.execute(q.set_extracted if cursor.which == "extracted" else q.set_reflected, (cursor.through, thread))
 
 
-def _sources(database: Database, namespace: int, record: AnyRecord) -> list[int]:
-    """Numbers of the messages that a record rests on; NotFound if one is not there."""
-    cited = [(source.thread_id, source.message_id) for source in record.sources]
-    if isinstance(record, Summary):
-        cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]
+def _sources(database: Database, namespace: int, record: AnyRecord, stored: AnyRecord | None) -> list[int]:
+    """Numbers of the messages that a record rests on, without those it rested on before; NotFound if one is not there."""
+    cited = dict.fromkeys(_cited(record))
+    # What is said again and again has many sources, and all but the newest are known.
+    for known in () if stored is None else _cited(stored):
+        cited.pop(known, None)
     numbers = []
-    for thread_id, message_id in dict.fromkeys(cited):
+    for thread_id, message_id in cited:
         rows = database.execute(q.find_message, (namespace, thread_id, message_id))
         if not rows:
             raise NotFound(f"message {message_id!r}, a source of record {record.id!r}, is not in thread {thread_id!r}")
@@ -119,17 +126,23 @@ def _sources(database: Database, namespace: int, record: AnyRecord) -> list[int]
     return numbers
 
 
-def _keep(database: Database, namespace: int, record: AnyRecord, rests_on: list[int]) -> None:
-    rows = database.execute(q.find_record, (record.id, namespace))
-    if not rows:
-        thread_id = record.thread_id if isinstance(record, Summary) else None
-        row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, record.pinned)
-        number = database.insert(q.add_record, (*row, encode(record)))
-        database.executemany(q.add_source, [(message, number) for message in rests_on])
-        index_record(database, namespace, number, record)
-        return
-    number, unit, body = rows[0]
-    stored = decode_record(body)
+def _cited(record: AnyRecord) -> list[tuple[str, str]]:
+    cited = [(source.thread_id, source.message_id) for source in record.sources]
+    if isinstance(record, Summary):
+        cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]
+    return cited
+
+
+def _add(database: Database, namespace: int, record: AnyRecord, rests_on: list[int]) -> None:
+    thread_id = record.thread_id if isinstance(record, Summary) else None
+    row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, record.pinned)
+    number = database.insert(q.add_record, (*row, encode(record)))
+    database.executemany(q.add_source, [(message, number) for message in rests_on])
+    index_record(database, namespace, number, record)
+
+
+def _join(database: Database, number: int, unit: int | None, stored: AnyRecord, record: AnyRecord, rests_on: list[int]) -> None:
+    """A record that is there already gains sources, and is current again."""
     known = {(source.thread_id, source.message_id): source for source in stored.sources}
     for source in record.sources:
         known.setdefault((source.thread_id, source.message_id), source)
@@ -199,6 +212,7 @@ def get(database: Database, request: Get) -> Fetched:
         # Forks share nodes; the copies are equal.
         nodes=tuple({node.id: node for node in (decode_node(body) for (body,) in nodes)}.values()),
         receipts=tuple(decode_receipt(body) for (body,) in receipts),
+        checkpoints=checkpoints.get(database, request) if request.checkpoints else (),
     )
 
 
@@ -252,6 +266,12 @@ def _receipts(request: Scan) -> _Plan:
     return q.scan_receipts, (request.thread_id,), lambda row: decode_receipt(row[1])
 
 
+def _checkpoints(request: Scan) -> _Plan:
+    whole = request.thread_id is None or request.scope.subtree
+    sql = q.scan_checkpoints if whole else q.scan_checkpoints_of_thread
+    return sql, (request.thread_id,), lambda row: checkpoints.info_of(row[1:])
+
+
 def _pending(_: Scan) -> _Plan:
     return q.scan_pending, (), _pending_item
 
@@ -268,4 +288,5 @@ _SCANS: dict[str, Callable[[Scan], _Plan]] = {
     "records": _records,
     "receipts": _receipts,
     "pending": _pending,
+    "checkpoints": _checkpoints,
 }

@@ -92,6 +92,15 @@ CREATE TABLE nodes (
 
 CREATE INDEX nodes_by_thread ON nodes (thread, top, first_seq);
 
+-- The last lease of each thread that has had one; `holder` is '' when it was given back. Apart from `threads`, so that taking a turn
+-- writes one small row.
+CREATE TABLE leases (
+    thread     INTEGER PRIMARY KEY REFERENCES threads (id),
+    token      INTEGER NOT NULL, -- grows
+    holder     TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE records (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace     INTEGER NOT NULL REFERENCES namespaces (id),
@@ -134,6 +143,33 @@ CREATE TABLE receipts (
 ) STRICT;
 
 CREATE INDEX receipts_by_thread ON receipts (namespace, thread_id);
+
+-- A thread's checkpoints in the order of their ids, each with the one it followed from. A fork's copies share the states.
+CREATE TABLE checkpoints (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread        INTEGER NOT NULL REFERENCES threads (id),
+    checkpoint_id TEXT NOT NULL,
+    seq           INTEGER NOT NULL,
+    parent_id     TEXT,
+    label         TEXT NOT NULL,
+    format        TEXT NOT NULL,
+    created_at    INTEGER NOT NULL,
+    digest        TEXT NOT NULL, -- SHA-256 of the state
+    view          BLOB NOT NULL,
+    metadata      BLOB NOT NULL,
+    state         INTEGER NOT NULL REFERENCES states (id),
+    UNIQUE (checkpoint_id, thread)
+) STRICT;
+
+CREATE INDEX checkpoints_by_thread ON checkpoints (thread);
+
+CREATE INDEX checkpoints_by_state ON checkpoints (state);
+
+-- Bytes of agents' states, as they were given.
+CREATE TABLE states (
+    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    data BLOB NOT NULL
+) STRICT;
 
 -- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text;
 -- meta.last_unit remembers the greatest that was removed. Every unit is in the lexicon, in the totals of its namespace and, without a

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, EmbedderMismatch, InvalidInput, StoreError
 from bethink.models import Fingerprint
 from bethink.storage.base import (
+    Acquire,
     Append,
     Appended,
     Fetched,
@@ -29,10 +31,14 @@ from bethink.storage.base import (
     ForgetReceipt,
     Found,
     Get,
+    Lease,
     Page,
     Problem,
+    Prune,
     Put,
     Read,
+    Release,
+    Save,
     Scan,
     Scope,
     Search,
@@ -40,8 +46,8 @@ from bethink.storage.base import (
     Transcript,
     Verification,
 )
+from bethink.storage.sqlite import checkpoints, leases, records, threads
 from bethink.storage.sqlite import forget as forgetting
-from bethink.storage.sqlite import records, threads
 from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
 from bethink.storage.sqlite.driver import Database, Driver, choose
@@ -154,9 +160,26 @@ class SqliteStore:
         """See `storage.base.Fold`."""
         return self._writer.run(lambda database: threads.fold(database, request))
 
+    def acquire(self, request: Acquire, /) -> Lease:
+        """See `storage.base.Acquire`. A new token waits for the disk as a message does; a renewal does not."""
+        return self._writer.run(lambda database: leases.acquire(database, request), relaxed=request.token is not None)
+
+    def release(self, request: Release, /) -> None:
+        """See `storage.base.Release`."""
+        self._writer.run(lambda database: leases.release(database, request.lease), relaxed=True)
+
     def put(self, request: Put, /) -> None:
         """See `storage.base.Put`."""
         self._writer.run(lambda database: records.put(database, request), relaxed=request.relaxed)
+
+    def save(self, request: Save, /) -> Checkpoint:
+        """See `storage.base.Save`."""
+        given = checkpoints.saving(request)
+        return self._writer.run(lambda database: checkpoints.save(database, given))
+
+    def prune(self, request: Prune, /) -> tuple[str, ...]:
+        """See `storage.base.Prune`."""
+        return self._writer.run(lambda database: checkpoints.prune(database, request))
 
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`. The first search after many appends makes their index terms: some 0.07 ms a message."""
@@ -237,7 +260,7 @@ class SqliteStore:
 
     def stats(self, scope: Scope, /) -> Stats:
         """Counts of a scope, and facts of the whole database."""
-        with self._readers.reading() as database:
+        with self._searching(scope) as database:
             return self._stats(database, scope)
 
     def _stats(self, database: Database, scope: Scope) -> Stats:
@@ -254,6 +277,7 @@ class SqliteStore:
             records={kind: count for kind, count, _ in kinds},
             retired=sum(retired for _, _, retired in kinds),
             receipts=database.execute(q.count_receipts, span)[0][0],
+            checkpoints=database.execute(q.count_checkpoints, span)[0][0],
             units=units,
             pending=units - sum(row[4] for row in totals),
             schema_version=SCHEMA_VERSION,

@@ -14,7 +14,9 @@ from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Fold, Read, Transcript
 from bethink.storage.derive import nodes_within
+from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.leases import require_lease
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import settle_thread
 from bethink.storage.sqlite.units import copied, intern, last_unit
@@ -94,6 +96,8 @@ def append(database: Database, batch: Batch) -> Appended:
             expected=request.expected_tip,
             actual=tip,
         )
+    if request.lease is not None and (new or not request.messages):
+        require_lease(database, request, request.lease)
     placed = _placed(database, basis, tuple(new.values()))
 
     if existing is None:
@@ -203,6 +207,7 @@ def _parent(database: Database, request: Append, existing: _Basis | None) -> _Ba
         raise InvalidInput(
             "fork_of.seq", f"{point.seq} is within a group", "fork before the tool call or after the last of its results"
         )
+    checkpoints.check_fork(database, thread, request)
     return _Basis(thread, namespace, point.seq, settled)
 
 
@@ -228,6 +233,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
     copied(database, last)
     _add_nodes(database, thread, nodes)
+    checkpoints.fork(database, parent.thread, request, thread)
     return _Basis(thread, parent.namespace, parent.tip, True)
 
 

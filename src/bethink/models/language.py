@@ -1,0 +1,395 @@
+"""A language model, as a step sees it: it yields a `Prompt` and is sent back an answer.
+
+    step ──Prompt──▶ run / arun ──▶ the model
+         ◀──Reply or ModelError──
+
+A step (`ModelStep`) is a generator and does no I/O, so its logic is written once. Two drivers run it: `run` with a synchronous
+client, `arun` with an asynchronous one on the caller's own event loop. Whatever a client does wrong becomes a value that the
+step is sent: an error, silence, something that is no reply. Nothing here sleeps; when to try again is data of the
+caller's (see `compaction.attempts`).
+
+What is asked and answered is what people said, and a client holds keys: no `repr` here shows either, nor does a `ModelError`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import math
+import queue
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import closing
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from bethink.errors import InvalidInput
+from bethink.values import check_id
+
+__all__ = [
+    "MOST_CALLS",
+    "Answer",
+    "AsyncCallableModel",
+    "AsyncLanguageModel",
+    "CallableModel",
+    "LanguageModel",
+    "ModelError",
+    "ModelStep",
+    "Prompt",
+    "Reply",
+    "Usage",
+    "arun",
+    "as_async_model",
+    "as_model",
+    "run",
+]
+
+T = TypeVar("T")
+
+MOST_CALLS = 16
+"""How often one step may ask its model when nothing else is said."""
+
+RESERVED_NAMES = frozenset({"extractive"})
+"""Authors of summaries that are no model."""
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is asked.
+
+    Attributes:
+        purpose: what it is for (`"summary"`), for telemetry and for models that route by it.
+        system: instructions, from bethink and the developer.
+        user: the material, delimited and escaped.
+        max_tokens: the longest reply of use, in tokens of the caller's counter.
+    """
+
+    purpose: str
+    system: str
+    user: str
+    max_tokens: int
+
+    @property
+    def text(self) -> str:
+        """Both parts as one text, for a model that takes a single string."""
+        return f"{self.system}\n\n{self.user}" if self.system else self.user
+
+    def __repr__(self) -> str:
+        return f"Prompt({self.purpose!r}, {len(self.text):,} characters, at most {self.max_tokens:,} tokens back)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("purpose", self.purpose), ("characters", len(self.text)), ("max_tokens", self.max_tokens)]
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What a model answered.
+
+    Attributes:
+        text: its words; "" for none.
+        tokens_in, tokens_out: what the model says it read and wrote; None where it does not say.
+        cost: what the call cost, in US dollars; None where nobody says.
+        truncated: whether the model was stopped before it had finished.
+    """
+
+    text: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    truncated: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidInput("reply.text", f"a {type(self.text).__name__}", 'pass a string, "" for no answer')
+        for name in ("tokens_in", "tokens_out"):
+            tokens = getattr(self, name)
+            if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0):
+                raise InvalidInput(f"reply.{name}", f"a {type(tokens).__name__} that counts nothing", "pass 0 or more, or None")
+        if self.cost is not None and not (isinstance(self.cost, (int, float)) and 0 <= self.cost < math.inf):
+            raise InvalidInput("reply.cost", f"a {type(self.cost).__name__} that is no amount", "pass 0 or more, or None")
+
+    def __repr__(self) -> str:
+        return f"Reply({len(self.text):,} characters, {self.tokens_in} tokens in, {self.tokens_out} out, cost {self.cost})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        told = (("tokens_in", self.tokens_in), ("tokens_out", self.tokens_out), ("cost", self.cost))
+        return [("characters", len(self.text)), *told]
+
+
+class ModelError(msgspec.Struct, frozen=True):
+    """What a step is sent instead of a reply.
+
+    Attributes:
+        reason: `"timeout"` for an answer that did not come in time, else `"error"`.
+        detail: what happened, in a few words: the exception's type and HTTP status. Never its message, which may quote the
+            prompt or a key.
+    """
+
+    reason: Literal["error", "timeout"]
+    detail: str = ""
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What some calls took together. Calls that did not tell count as 0 tokens; `cost` is None until one of them tells."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+
+    def plus(self, answer: Answer) -> Usage:
+        """With one more call, answered so."""
+        if isinstance(answer, ModelError):
+            return msgspec.structs.replace(self, calls=self.calls + 1)
+        return Usage(
+            calls=self.calls + 1,
+            tokens_in=self.tokens_in + (answer.tokens_in or 0),
+            tokens_out=self.tokens_out + (answer.tokens_out or 0),
+            cost=self.cost if answer.cost is None else (self.cost or 0.0) + answer.cost,
+        )
+
+
+Answer: TypeAlias = Reply | ModelError
+ModelStep: TypeAlias = Generator[Prompt, Answer, T]
+"""Logic that asks a model: yields prompts, is sent answers, returns its result. One that is sent errors must come to its end:
+the drivers bound how often it may ask."""
+
+
+# -- models ---------------------------------------------------------------------------------------------------------------
+
+
+class LanguageModel(Protocol):
+    """A synchronous client of a language model."""
+
+    @property
+    def name(self) -> str:
+        """Names the model and its version; it is kept beside what the model wrote."""
+        ...
+
+    def complete(self, prompt: Prompt) -> Reply:
+        """The model's answer. May raise whatever the client raises, and take as long as it takes."""
+        ...
+
+
+class AsyncLanguageModel(Protocol):
+    """`LanguageModel` for an event loop. Its `complete` must let itself be cancelled."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(self, prompt: Prompt) -> Reply: ...
+
+
+class CallableModel:
+    """Any function from text to text, as a `LanguageModel`. It is given the system part and the user part as one text."""
+
+    def __init__(self, function: Callable[[str], str], name: str = "") -> None:
+        self._function = function
+        self.name = _name_of(function, name)
+
+    def complete(self, prompt: Prompt) -> Reply:
+        return Reply(self._function(prompt.text))
+
+    def __repr__(self) -> str:
+        # The function may be a partial that holds a key, so it is not shown.
+        return f"CallableModel({self.name!r})"
+
+
+class AsyncCallableModel:
+    """`CallableModel` for a coroutine function."""
+
+    def __init__(self, function: Callable[[str], Awaitable[str]], name: str = "") -> None:
+        self._function = function
+        self.name = _name_of(function, name)
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        return Reply(await self._function(prompt.text))
+
+    def __repr__(self) -> str:
+        return f"AsyncCallableModel({self.name!r})"
+
+
+def as_model(model: LanguageModel | Callable[[str], str], name: str = "") -> LanguageModel:
+    """`model` itself if it has `complete`, or the function as a model.
+
+    Args:
+        model: a `LanguageModel`, or a function from text to text.
+        name: for a function; its own name when nothing is said.
+
+    Raises:
+        InvalidInput: it is neither, it is asynchronous, or its name cannot be kept.
+    """
+    complete = getattr(model, "complete", None)
+    if _is_async(complete) or (complete is None and _is_async(model)):
+        raise InvalidInput("model", "asynchronous", "pass a synchronous client, or use AsyncMemory")
+    if complete is not None:
+        _checked_name(getattr(model, "name", None))
+        return cast("LanguageModel", model)
+    return CallableModel(_function(model), name)
+
+
+def as_async_model(model: AsyncLanguageModel | Callable[[str], Awaitable[str]], name: str = "") -> AsyncLanguageModel:
+    """`as_model` for asynchronous clients and coroutine functions."""
+    complete = getattr(model, "complete", None)
+    if not (_is_async(complete) or (complete is None and _is_async(model))):
+        raise InvalidInput("model", "not asynchronous", "pass an object with `async def complete`, or an `async def` function")
+    if complete is not None:
+        _checked_name(getattr(model, "name", None))
+        return cast("AsyncLanguageModel", model)
+    return AsyncCallableModel(_function(model), name)
+
+
+def _function(model: object) -> Callable[[str], Any]:
+    if not callable(model):
+        raise InvalidInput("model", f"a {type(model).__name__}", "pass an object with `complete`, or a function of a text")
+    return cast("Callable[[str], Any]", model)
+
+
+def _name_of(function: object, name: str) -> str:
+    own = str(getattr(function, "__name__", ""))
+    return _checked_name(name or (own if own.isidentifier() else "function"))
+
+
+def _checked_name(name: object) -> str:
+    found = check_id(name, "model.name")
+    if found in RESERVED_NAMES:
+        raise InvalidInput("model.name", f"{found!r}, which names no model", "call it something else")
+    return found
+
+
+def _is_async(function: object) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+# -- drivers --------------------------------------------------------------------------------------------------------------
+
+
+def run(step: ModelStep[T], model: LanguageModel, *, timeout: float | None = None, calls: int = MOST_CALLS) -> T:
+    """Run a step to its end with a synchronous model and return its result.
+
+    Args:
+        step: not started yet. It is closed in any case.
+        timeout: seconds that one call may take, None for as long as it likes. With a timeout the call runs on a thread of its
+            own (in a copy of the caller's context), which is left to itself when time is up: what it still answers is dropped.
+        calls: how often the model may be asked. The next prompt is answered with a `ModelError`.
+
+    Raises:
+        KeyboardInterrupt and what else is no Exception: as it comes. An Exception of the client's is sent to the step.
+        RuntimeError: the step goes on asking after it was told that it may not.
+        InvalidInput: a timeout that is not above 0, or fewer than one call.
+    """
+    _check_limits(timeout, calls)
+    asking = _bounded(step, calls)
+    with closing(asking):
+        found = _advance(asking, None)
+        while not isinstance(found, _Done):
+            answer = _ask(model, found) if timeout is None else _ask_within(model, found, timeout)
+            found = _advance(asking, answer)
+        return found.value
+
+
+async def arun(step: ModelStep[T], model: AsyncLanguageModel, *, timeout: float | None = None, calls: int = MOST_CALLS) -> T:
+    """`run` on the caller's own event loop (asyncio or trio). A call that takes too long is cancelled.
+
+    That the caller itself is cancelled ends the step: it is closed, and the cancellation goes on its way.
+    """
+    import anyio
+
+    _check_limits(timeout, calls)
+    asking = _bounded(step, calls)
+    with closing(asking):
+        found = _advance(asking, None)
+        while not isinstance(found, _Done):
+            answer: Answer = _too_slow(timeout)
+            with anyio.move_on_after(timeout):
+                answer = await _ask_async(model, found)
+            found = _advance(asking, answer)
+        return found.value
+
+
+class _Done(msgspec.Struct, Generic[T], frozen=True):
+    value: T
+
+
+def _advance(step: ModelStep[T], answer: Answer | None) -> Prompt | _Done[T]:
+    try:
+        return next(step) if answer is None else step.send(answer)
+    except StopIteration as done:
+        return _Done(done.value)
+
+
+def _bounded(step: ModelStep[T], calls: int) -> ModelStep[T]:
+    """`step`, asking at most `calls` times."""
+    with closing(step):
+        asked = 0
+        answer: Answer | None = None
+        while True:
+            found = _advance(step, answer)
+            if isinstance(found, _Done):
+                return found.value
+            asked += 1
+            if asked <= calls:
+                answer = yield found
+            elif asked == calls + 1:
+                answer = ModelError("error", f"more than {calls} calls")
+            else:
+                raise RuntimeError(f"a step for {found.purpose!r} goes on asking after its {calls} calls")
+
+
+def _check_limits(timeout: float | None, calls: int) -> None:
+    if timeout is not None and not timeout > 0:
+        raise InvalidInput("timeout", f"{timeout}", "pass seconds above 0, or None for no limit")
+    if calls < 1:
+        raise InvalidInput("calls", f"{calls}", "use 1 or more")
+
+
+def _ask(model: LanguageModel, prompt: Prompt) -> Answer:
+    try:
+        return _reply(model.complete(prompt))
+    except Exception as error:
+        # Whatever a client raises is an answer: no step should have to know the errors of every client.
+        return _failure(error)
+
+
+async def _ask_async(model: AsyncLanguageModel, prompt: Prompt) -> Answer:
+    try:
+        return _reply(await model.complete(prompt))
+    except Exception as error:
+        return _failure(error)
+
+
+def _ask_within(model: LanguageModel, prompt: Prompt, timeout: float) -> Answer:
+    answers: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answers.put(_ask(model, prompt))
+        except BaseException as error:  # raised again below, where somebody is waiting for it
+            answers.put(error)
+
+    # A daemon, so that a call that never ends does not keep the process from ending.
+    threading.Thread(target=contextvars.copy_context().run, args=(work,), name="bethink-model", daemon=True).start()
+    try:
+        answer = answers.get(timeout=min(timeout, threading.TIMEOUT_MAX))
+    except queue.Empty:
+        return _too_slow(timeout)
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
+def _reply(found: object) -> Answer:
+    if isinstance(found, Reply):
+        return found
+    return ModelError("error", f"returned a {type(found).__name__}, not a Reply")
+
+
+def _too_slow(timeout: float | None) -> ModelError:
+    return ModelError("timeout", f"no answer within {timeout:g} s" if timeout is not None else "no answer")
+
+
+def _failure(error: Exception) -> ModelError:
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    # Clients have time-outs of their own (`APITimeoutError`, `ReadTimeout`), and not all of them are a TimeoutError.
+    reason: Literal["error", "timeout"] = "timeout" if any("Timeout" in kind for kind in kinds) else "error"
+    status = getattr(error, "status_code", None)
+    return ModelError(reason, f"{kinds[0]} {status}" if isinstance(status, int) else kinds[0])
