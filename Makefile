@@ -12,7 +12,7 @@ ARGS   ?=
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types docs bench sizes clean
+.PHONY: help demo test nightly lint types docs bench sizes clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target what; do printf '%-14s %s\n' "$$target" "$$what"; done
@@ -22,6 +22,9 @@ demo: $(VENV)/.demo ## a guided tour on a made-up user: no key, no network
 
 test: $(VENV)/.dev ## all tests
 	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal --durations 10 $(ARGS)
+
+nightly: $(VENV)/.dev ## the promises about a context on 100,000 random histories under random policies
+	@RANDOM_HISTORIES=200000 $(VENV)/bin/python -m pytest -q -n auto tests/path/test_policy_histories.py $(ARGS)
 
 lint: $(VENV)/.dev ## style and formatting
 	@status=0; \

@@ -11,7 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
     from bethink.checkpoints import Checkpoint, CheckpointInfo
-    from bethink.context import Context, ContextLine
+    from bethink.compaction.policies import (
+        Chain,
+        Hierarchy,
+        Hybrid,
+        Messages,
+        Policy,
+        SlidingWindow,
+        Summarize,
+        Tiers,
+        Tokens,
+        TokenWindow,
+        Turns,
+        policy_from,
+    )
+    from bethink.context import Context, ContextLine, Explanation
     from bethink.errors import (
         BethinkError,
         BudgetError,
@@ -33,7 +47,7 @@ if TYPE_CHECKING:
     )
     from bethink.memory import Memory, Profile, ProfileEntry, Thread
     from bethink.messages import Message, Part, ToolCall
-    from bethink.records import Insight, Line, Note, Source, Summary
+    from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
     from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
@@ -48,16 +62,21 @@ __all__ = [
     "AsyncTurn",
     "BethinkError",
     "BudgetError",
+    "Chain",
     "Checkpoint",
     "CheckpointInfo",
     "Conflict",
     "Context",
     "ContextLine",
     "CorruptStore",
+    "Decision",
     "EmbedderMismatch",
+    "Explanation",
     "ForgetReceipt",
     "Forgotten",
+    "Hierarchy",
     "Hit",
+    "Hybrid",
     "ImportFailed",
     "Insight",
     "InvalidInput",
@@ -67,10 +86,12 @@ __all__ = [
     "Line",
     "Memory",
     "Message",
+    "Messages",
     "MissingExtra",
     "NotFound",
     "Note",
     "Part",
+    "Policy",
     "Problem",
     "Profile",
     "ProfileEntry",
@@ -79,25 +100,46 @@ __all__ = [
     "Retention",
     "SchemaError",
     "Settings",
+    "SlidingWindow",
     "Source",
     "Stats",
     "StoreBusy",
     "StoreClosed",
     "StoreError",
+    "Summarize",
     "Summary",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
+    "Tiers",
+    "TokenWindow",
+    "Tokens",
     "ToolCall",
     "Turn",
+    "Turns",
     "Verification",
+    "policy_from",
 ]
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
 _HOMES = {
     "async_memory": ("AsyncMemory", "AsyncThread"),
+    "compaction.policies": (
+        "Chain",
+        "Hierarchy",
+        "Hybrid",
+        "Messages",
+        "Policy",
+        "SlidingWindow",
+        "Summarize",
+        "Tiers",
+        "TokenWindow",
+        "Tokens",
+        "Turns",
+        "policy_from",
+    ),
+    "context": ("Context", "ContextLine", "Explanation"),
     "checkpoints": ("Checkpoint", "CheckpointInfo"),
-    "context": ("Context", "ContextLine"),
     "errors": (
         "BethinkError",
         "BudgetError",
@@ -119,7 +161,7 @@ _HOMES = {
     ),
     "memory": ("Memory", "Profile", "ProfileEntry", "Thread"),
     "messages": ("Message", "Part", "ToolCall"),
-    "records": ("Insight", "Line", "Note", "Source", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
+from bethink.compaction.policies import Policy
 from bethink.memory import Given, Memory, Profile, Thread
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
@@ -67,6 +68,7 @@ class AsyncMemory:
         counter: TokenCounter | None = None,
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        policy: Policy | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
@@ -78,6 +80,7 @@ class AsyncMemory:
             counter=counter,
             clock=clock,
             ranker=ranker,
+            policy=policy,
             durability=durability,
             store=store,
         )
@@ -109,8 +112,8 @@ class AsyncMemory:
     def user(self, user_id: str) -> AsyncMemory:
         return AsyncMemory._of(self._sync.user(user_id))
 
-    def thread(self, thread_id: str | None = None) -> AsyncThread:
-        return AsyncThread(self._sync.thread(thread_id))
+    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> AsyncThread:
+        return AsyncThread(self._sync.thread(thread_id, policy=policy))
 
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
@@ -258,8 +261,8 @@ class AsyncThread:
     async def info(self) -> ThreadInfo:
         return await _hop(self._sync.info)
 
-    async def context(self, query: str | None = None, *, budget: int | None = None) -> Context:
-        return await _hop(self._sync.context, query, budget=budget)
+    async def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
+        return await _hop(self._sync.context, query, budget=budget, policy=policy)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

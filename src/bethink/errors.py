@@ -4,8 +4,8 @@
     ├─ InvalidInput          (ValueError)   what was given cannot be taken: field, what it is, the fix
     │  ├─ InvalidMessage                    a message, part, tool call or result
     │  ├─ InvalidNamespace                  a namespace or one of its segments
-    │  └─ ImportFailed                      a line or item of an import file: where, and why
-    ├─ BudgetError           (ValueError)   what must be in a context does not fit: what, and by how much
+    │  ├─ ImportFailed                      a line or item of an import file: where, and why
+    │  └─ BudgetError                       what must be in a context does not fit: what, and by how much
     ├─ NotFound              (LookupError)  nothing of that id in this namespace
     │  └─ Forgotten                         it was here; `forget` removed it or what it was made of
     ├─ Conflict                             somebody wrote first, or an id is used for something else
@@ -25,6 +25,7 @@ size, never printed: an error ends up in logs, and a memory may not.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 __all__ = [
     "BethinkError",
@@ -60,7 +61,7 @@ class InvalidInput(BethinkError, ValueError):
         self.fix = fix
         super().__init__(f"{field}: {problem}" + (f" — {fix}" if fix else ""))
 
-    def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.field, self.problem, self.fix)
 
 
@@ -76,27 +77,37 @@ class ImportFailed(InvalidInput):
     """A line or item of an import file cannot be taken. `field` says where (`"line 12"`, `"[3].messages[0]"`)."""
 
 
-class BudgetError(BethinkError, ValueError):
-    """What must be in a context does not fit its budget.
+class BudgetError(InvalidInput):
+    """What must be in a context does not fit the size it was given.
 
     Attributes:
-        budget: tokens asked for.
-        needed: tokens that the parts which may not be left out need.
-        parts: those parts, each `(name, tokens)`, largest first.
+        budget: the size given, in `unit`.
+        needed: what the parts need that may not be left out.
+        parts: those parts, each `(name, size)`, largest first.
+        field, unit: which size it is, and what it counts: the context's budget in tokens, or a knob of a policy.
     """
 
-    def __init__(self, budget: int, needed: int, parts: tuple[tuple[str, int], ...]) -> None:
+    def __init__(
+        self, budget: int, needed: int, parts: tuple[tuple[str, int], ...], *, of: str = "budget", unit: str = "tokens"
+    ) -> None:
         self.budget = budget
         self.needed = needed
         self.parts = parts
-        listed = ", ".join(f"{name} {tokens}" for name, tokens in parts)
+        self.unit = unit
+        listed = ", ".join(f"{name} ({size:,})" for name, size in parts)
+        otherwise = ", or shorten or unpin what is listed" if budget > 0 else ""
         super().__init__(
-            f"budget of {budget} tokens is {needed - budget} too small: {listed} must be in the context "
-            f"— raise the budget to at least {needed}, or shorten or unpin what is listed"
+            of,
+            f"{budget:,} {unit} are {needed - budget:,} too few: {listed} must be in the context",
+            f"give at least {needed:,}{otherwise}",
         )
 
-    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, tuple[tuple[str, int], ...]]]:
-        return type(self), (self.budget, self.needed, self.parts)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _budget_error, (self.budget, self.needed, self.parts, self.field, self.unit)
+
+
+def _budget_error(budget: int, needed: int, parts: tuple[tuple[str, int], ...], of: str, unit: str) -> BudgetError:
+    return BudgetError(budget, needed, parts, of=of, unit=unit)
 
 
 class NotFound(BethinkError, LookupError):

@@ -23,6 +23,7 @@ import msgspec
 from typing_extensions import Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
+from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.formats import from_any
 from bethink.ids import new_id
@@ -103,6 +104,7 @@ class Memory:
         counter: counts tokens; the built-in one errs upwards for every model.
         clock: tells the time.
         ranker: parameters of the ranking.
+        policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
 
@@ -120,6 +122,7 @@ class Memory:
         counter: TokenCounter | None = None,
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        policy: Policy | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
@@ -128,6 +131,7 @@ class Memory:
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
+        self._policy = _policy(policy, Hybrid())
         self._engine: Engine = Engine(
             store if store is not None else _open_store(path, durability),
             clock=clock or SystemClock(),
@@ -138,10 +142,11 @@ class Memory:
         )
 
     @classmethod
-    def _of(cls, engine: Engine, namespace: Namespace) -> Memory:
+    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy) -> Memory:
         memory = cls.__new__(cls)
         memory._namespace = namespace
         memory._engine = engine
+        memory._policy = policy
         return memory
 
     def __repr__(self) -> str:
@@ -162,15 +167,20 @@ class Memory:
 
     def scope(self, *segments: str) -> Memory:
         """The memory of a namespace below this one, on the same database. Nothing is written."""
-        return Memory._of(self._engine, check_namespace((*self._namespace, *segments)))
+        return Memory._of(self._engine, check_namespace((*self._namespace, *segments)), self._policy)
 
     def user(self, user_id: str) -> Memory:
         """The memory of one user: `scope(user_id)`."""
         return self.scope(user_id)
 
-    def thread(self, thread_id: str | None = None) -> Thread:
-        """A conversation of this namespace; without an id, a new one. Nothing is written before the first message."""
-        return Thread(self, new_id(self._engine.clock.now()) if thread_id is None else check_id(thread_id, "thread_id"))
+    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> Thread:
+        """A conversation of this namespace; without an id, a new one. Nothing is written before the first message.
+
+        Args:
+            policy: what of it stays in view through this handle, if not as the memory says.
+        """
+        name = new_id(self._engine.clock.now()) if thread_id is None else check_id(thread_id, "thread_id")
+        return Thread(self, name, _policy(policy, self._policy))
 
     def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         """The threads of this namespace, oldest first; with `below`, also of the namespaces below it."""
@@ -411,8 +421,9 @@ class Memory:
 class Thread:
     """One conversation. A handle: making it reads and writes nothing."""
 
-    def __init__(self, memory: Memory, thread_id: str) -> None:
+    def __init__(self, memory: Memory, thread_id: str, policy: Policy) -> None:
         self._memory = memory
+        self._policy = policy
         self._engine = memory._engine
         self._id = thread_id
 
@@ -510,21 +521,23 @@ class Thread:
         """
         return self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=0)).thread
 
-    def context(self, query: str | None = None, *, budget: int | None = None) -> Context:
+    def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
 
-        Folds the oldest messages first when they pass `settings.compaction_trigger` of the budget, and stores a receipt that
-        `Memory.replay` rebuilds the same context from.
+        Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
+        budget), and stores a receipt that `Memory.replay` rebuilds the same context from.
 
         Args:
             query: what to recall for; the newest user message if left out.
+            policy: what stays in view this time, if not as the thread or the memory says.
 
         Raises:
-            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit.
+            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
+                below 1.
         """
         if query is not None:
             check_text(query, "query")
-        return build_context(self._engine, self.namespace, self._id, query, budget)
+        return build_context(self._engine, self.namespace, self._id, query, budget, _policy(policy, self._policy))
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.
@@ -610,7 +623,7 @@ class Thread:
         """
         if at is None:
             at = self.info().tip
-        fork = self._memory.thread(thread_id)
+        fork = self._memory.thread(thread_id, policy=self._policy)
         if isinstance(at, str):
             fork_at_checkpoint(self._engine, self.namespace, self._id, at, fork.id)
             return fork
@@ -620,6 +633,14 @@ class Thread:
     def delete(self) -> ForgetReceipt:
         """Forget the thread and everything that rests on it alone: `memory.forget(thread=...)`."""
         return self._memory.forget(thread=self._id)
+
+
+def _policy(given: Policy | None, otherwise: Policy) -> Policy:
+    if given is None:
+        return otherwise
+    if not isinstance(given, Policy):
+        raise InvalidInput("policy", f"a {type(given).__name__}", "give a policy, such as SlidingWindow(20)")
+    return given
 
 
 def _open_store(path: str | os.PathLike[str], durability: Literal["full", "normal"]) -> Store:

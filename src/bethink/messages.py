@@ -40,6 +40,7 @@ __all__ = [
     "groups",
     "lowest_trust",
     "made",
+    "ranges",
     "same_message",
 ]
 
@@ -198,6 +199,17 @@ def groups(messages: Iterable[Message]) -> tuple[Group, ...]:
         members.setdefault(message.group, []).append(message)
     completed = sorted(members.values(), key=lambda group: group[-1].seq)
     return tuple([Group(tuple(group)) for group in completed])
+
+
+def ranges(seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Seqs in order as inclusive ranges."""
+    found: list[tuple[int, int]] = []
+    for seq in seqs:
+        if found and found[-1][1] == seq - 1:
+            found[-1] = (found[-1][0], seq)
+        else:
+            found.append((seq, seq))
+    return tuple(found)
 
 
 def lowest_trust(labels: Iterable[Trust]) -> Trust:

@@ -24,6 +24,8 @@ from bethink.messages import Trust
 
 __all__ = [
     "AnyRecord",
+    "Decision",
+    "Done",
     "Importance",
     "Insight",
     "Line",
@@ -39,6 +41,7 @@ __all__ = [
     "Topic",
 ]
 
+Done: TypeAlias = Literal["folded", "left out", "waits"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Polarity: TypeAlias = Literal["positive", "negative"]
 RecordKind: TypeAlias = Literal["note", "insight", "summary"]
@@ -202,6 +205,28 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     scores: dict[str, float] = msgspec.field(default_factory=dict)
 
 
+class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What was done with messages of a thread that are not in a context verbatim, who decided it, and why.
+
+    Attributes:
+        policy: the name of the policy; "budget" where they did not fit, "pairing" where a result is awaited.
+        done: folded into summaries, left out of view, or waiting for a result.
+        messages: which, as inclusive seq ranges in order.
+        tokens: what they would take; 0 where that was not counted.
+    """
+
+    policy: str
+    done: Done
+    messages: tuple[tuple[int, int], ...]
+    reason: str
+    tokens: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many messages."""
+        return sum(last - first + 1 for first, last in self.messages)
+
+
 class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one context was made of: ids, never text, and all that is needed to build the same bytes again.
 
@@ -210,6 +235,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         cuts: recent messages shown shortened, each (seq, characters kept at the start, characters kept at the end).
         digest: SHA-256 of the context's messages; `replay` compares.
         query_digest: SHA-256 of the query, so that the words asked are not kept a second time.
+        policy, decisions: which policy chose what is in view, and what was done with the rest. `replay` needs neither.
     """
 
     id: str
@@ -226,3 +252,5 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pinned: tuple[tuple[int, int], ...] = ()
     recent: tuple[tuple[int, int], ...] = ()
     cuts: tuple[tuple[int, int, int], ...] = ()
+    policy: str = ""
+    decisions: tuple[Decision, ...] = ()

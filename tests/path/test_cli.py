@@ -131,7 +131,10 @@ def test_version() -> None:
         (["show", "trip"], {"thread", "messages"}),
         (["add", "trip", "user", "Hello again."], {"thread_id", "message"}),
         (["end", "trip"], {"thread_id", "summary"}),
-        (["context", "trip", "--budget", "500"], {"receipt", "budget", "tokens", "lines", "omitted", "messages"}),
+        (
+            ["context", "trip", "--budget", "500"],
+            {"receipt", "budget", "tokens", "lines", "omitted", "explanation", "messages"},
+        ),
         (["recall", "Where does she live?", "-k", "2"], {"hits", "pending", "empty_reason", "legs"}),
         (["profile", "--history"], {"subject", "entries", "history"}),
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
@@ -171,6 +174,13 @@ def test_a_context_keeps_its_budget_and_replays_to_the_same_messages(shell: Shel
     assert all(line["reason"] for line in context["lines"])
     assert shell.json("replay", context["receipt"]) == context
     assert shell.text("context", "trip").splitlines()[-1].startswith("bethink replay ")
+
+
+def test_a_context_by_a_policy_says_what_that_left_out(shell: Shell) -> None:
+    explanation = shell.json("context", "trip", "--policy", "sliding-window(2)")["explanation"]
+    assert explanation["policy"] == "sliding-window(n=2)"
+    assert [decision["messages"] for decision in explanation["decisions"]] == [[[2, 3]]]
+    assert "sliding-window(n=2): left out 2 messages" in shell.text("context", "trip", "--policy", "sliding-window(2)")
 
 
 def test_a_hit_carries_its_scores_by_leg_and_its_source(shell: Shell) -> None:
@@ -424,6 +434,8 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
         (["cite", "ffffffff"], 3, "NotFound"),
         (["forget", "--message", "no-such-message", "--yes"], 3, "NotFound"),
         (["context", "trip", "--budget", "3"], 2, "BudgetError"),
+        (["context", "trip", "--policy", "sliding-window(0)"], 2, "BudgetError"),
+        (["context", "trip", "--policy", "the best one"], 2, "InvalidInput"),
         (["add", "trip", "tool", "A result without a call.", "--tool-call-id", "c1"], 2, "InvalidMessage"),
         (["add", "trip", "user", "A text.", "--metadata", "[1]"], 2, "InvalidInput"),
         (["store", "  "], 2, "InvalidInput"),

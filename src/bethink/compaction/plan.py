@@ -24,11 +24,20 @@ import msgspec
 from bethink.messages import Group
 from bethink.settings import Settings
 
-__all__ = ["Plan", "newest_that_fit", "plan"]
+__all__ = ["Left", "Plan", "newest_that_fit", "plan", "start_of_turn"]
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A group that a policy takes out of view without folding it."""
+
+    group: Group
+    policy: str
+    reason: str
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to fold. `fold`, `keep` and `waiting` together are the groups given, each in their order.
+    """What is to be done with the groups in view. `fold`, `keep`, `left` and `waiting` together are the groups given, each in
+    their order.
 
     Attributes:
         fold: the oldest groups, to be replaced in view by summary nodes; empty when there is nothing to do.
@@ -37,7 +46,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         through: the thread's new `folded_through`: the seq of the last message in `fold`; 0 when nothing folds. A group is
             folded exactly if its last message is at or below it (and it was not waiting then).
         tokens: size of `keep`.
-        reason: why, in a few words with figures.
+        reason: why it folds, or does not, in a few words with figures.
+        policy: the name of the policy that folds; "" when nothing folds.
+        left: groups that are neither folded nor in view.
+        again: tokens of the folded past that may be shown verbatim again, before `keep`.
+        limit: tokens that pinned and recent messages may take together, where that is less than the budget.
     """
 
     fold: tuple[Group, ...] = ()
@@ -46,6 +59,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     through: int = 0
     tokens: int = 0
     reason: str = ""
+    policy: str = ""
+    left: tuple[Left, ...] = ()
+    again: int = 0
+    limit: int | None = None
 
 
 def plan(groups: Sequence[Group], *, budget: int, fixed: int, size: Callable[[Group], int], settings: Settings) -> Plan:
@@ -71,7 +88,7 @@ def plan(groups: Sequence[Group], *, budget: int, fixed: int, size: Callable[[Gr
     if fixed + tokens <= settings.compaction_trigger * budget:
         return Plan(keep=whole, waiting=waiting, tokens=tokens, reason=f"{used} are within {trigger}")
 
-    turn = _start_of_turn(whole)
+    turn = start_of_turn(whole)
     target = settings.compaction_keep * budget
     cut = 0
     while cut < turn and fixed + tokens > target:
@@ -104,7 +121,7 @@ def newest_that_fit(groups: Sequence[Group], limit: int, size: Callable[[Group],
     return tuple(groups[start:])
 
 
-def _start_of_turn(groups: Sequence[Group]) -> int:
+def start_of_turn(groups: Sequence[Group]) -> int:
     """Where the current turn starts: at the newest user message, or at the newest group where nobody has asked anything."""
     for position in range(len(groups) - 1, -1, -1):
         if any(message.role == "user" for message in groups[position].messages):

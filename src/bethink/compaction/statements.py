@@ -16,7 +16,7 @@ from bethink.compaction.facts import Facts, facts
 from bethink.records import Line
 from bethink.retrieval.terms import index_terms, stop_words
 
-__all__ = ["Statement", "is_courtesy", "is_elliptic", "is_leaning", "statements", "without_repetition"]
+__all__ = ["Statement", "is_commitment", "is_courtesy", "is_elliptic", "is_leaning", "statements", "without_repetition"]
 
 # Two topics are the same from this Jaccard similarity on.
 _SAME = 0.65
@@ -161,6 +161,11 @@ def is_elliptic(text: str) -> bool:
     if not _VERB.search(text):
         return not long or bool(_ANSWERING.match(text))
     return (not long and bool(_ANSWERING.match(text))) or (text.count(" ") < 8 and bool(_CUT_SHORT.search(text)))
+
+
+def is_commitment(text: str) -> bool:
+    """Whether `text` decides, promises or limits something."""
+    return _commits(text, index_terms(text).split())
 
 
 def is_courtesy(text: str) -> bool:

@@ -7,6 +7,7 @@
     items      what may stand in the memory block, and how a line is written
     compose    chooses, within the budget
     render     turns the choice into a `Context` and a `Receipt`; rebuilds the same bytes from a receipt
+    explain    what is in it and what is not, with figures
 
 The memory block goes in as user-role data, delimited, escaped and labelled with who said it: recalled text is information and
 never an instruction, whoever wrote it.
@@ -15,6 +16,7 @@ never an instruction, whoever wrote it.
 from __future__ import annotations
 
 from bethink.context.compose import Composition, Sources, compose
+from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
     Item,
     SectionName,
@@ -30,11 +32,14 @@ __all__ = [
     "Composition",
     "Context",
     "ContextLine",
+    "Explanation",
     "Item",
+    "Kept",
     "Named",
     "SectionName",
     "Sources",
     "compose",
+    "explain",
     "handle",
     "item_of_message",
     "item_of_node",

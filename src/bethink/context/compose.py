@@ -6,6 +6,7 @@ older messages while whole groups fit, then the memory block within its share.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,9 +14,10 @@ import msgspec
 
 from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
 from bethink.errors import BudgetError
-from bethink.messages import Group, Message
+from bethink.messages import Group, Message, ranges
 from bethink.models import TokenCounter
 from bethink.models.tokens import message_tokens, truncate
+from bethink.records import Decision
 from bethink.settings import Settings
 
 __all__ = ["Composition", "Sources", "compose", "size_of", "with_cuts"]
@@ -44,6 +46,9 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         sizes: tokens of each recent group, by its number.
         waiting: groups whose calls have no result yet; not shown, since a provider refuses a call without its result.
         items: candidates for the memory block, each section in the order in which it is to be filled.
+        policy: the name of the policy that chose `recent`.
+        decisions: what was done with the messages that are not in `recent`.
+        limit: tokens that pinned and recent messages may take together, where the policy sets one.
     """
 
     pinned: tuple[Message, ...] = ()
@@ -51,6 +56,9 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
     waiting: tuple[Group, ...] = ()
     items: tuple[Item, ...] = ()
+    policy: str = ""
+    decisions: tuple[Decision, ...] = ()
+    limit: int | None = None
 
 
 class Composition(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +67,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         recent: whole messages; those in `cuts` are shortened only when rendered.
         cuts: seq to (characters kept at the start, characters kept at the end).
+        policy, decisions: which policy chose, and what was done with the messages that are not among `recent`.
         tokens: of all of it as it is shown.
     """
 
@@ -67,6 +76,8 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     recent: tuple[Message, ...]
     cuts: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     omitted: tuple[str, ...] = ()
+    policy: str = ""
+    decisions: tuple[Decision, ...] = ()
     tokens: int
 
 
@@ -80,7 +91,7 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
         BudgetError: what must be there does not fit.
     """
     must = _must_have(found, budget, counter)
-    recent = _choose_recent(found, budget - must, counter)
+    recent = _choose_recent(found, min(budget - must, _left_of_limit(found, counter)), counter)
     used = must + recent.tokens
     # The block has its share, and where the talk is still short also what that leaves below the compaction trigger.
     below_trigger = int(settings.compaction_trigger * budget) - used
@@ -95,6 +106,8 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
         recent=recent.messages,
         cuts=recent.cuts,
         omitted=waiting + recent.omitted,
+        policy=found.policy,
+        decisions=found.decisions + _dropped(found, recent.dropped),
         tokens=used + block_tokens,
     )
 
@@ -110,8 +123,36 @@ def _must_have(found: Sources, budget: int, counter: TokenCounter) -> int:
     )
     needed = sum(tokens for _, tokens in parts)
     if needed > budget:
-        raise BudgetError(budget, needed, tuple(sorted((part for part in parts if part[1]), key=lambda part: -part[1])))
+        raise BudgetError(budget, needed, _largest_first(parts))
     return needed
+
+
+def _left_of_limit(found: Sources, counter: TokenCounter) -> float:
+    """What the policy's own limit leaves beside pinned messages and the newest user message."""
+    if found.limit is None:
+        return math.inf
+    newest = _newest_user_group(found)
+    parts = (
+        ("pinned messages", size_of(found.pinned, counter)),
+        ("newest user message", 0 if newest is None else found.sizes[found.recent[newest].number]),
+    )
+    needed = sum(tokens for _, tokens in parts)
+    if needed > found.limit:
+        raise BudgetError(found.limit, needed, _largest_first(parts), of=found.policy)
+    return found.limit - needed
+
+
+def _largest_first(parts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((part for part in parts if part[1]), key=lambda part: -part[1]))
+
+
+def _dropped(found: Sources, groups: Sequence[Group]) -> tuple[Decision, ...]:
+    """What the budget left out although the policy keeps it."""
+    if not groups:
+        return ()
+    seqs = sorted(message.seq for group in groups for message in group.messages)
+    tokens = sum(found.sizes[group.number] for group in groups)
+    return (Decision("budget", "left out", ranges(seqs), "did not fit", tokens),)
 
 
 def _newest_user_group(found: Sources) -> int | None:
@@ -129,22 +170,23 @@ class _Recent(msgspec.Struct, frozen=True):
     tokens: int
     cuts: dict[int, tuple[int, int]]
     omitted: tuple[str, ...]
+    dropped: tuple[Group, ...]
 
 
-def _choose_recent(found: Sources, free: int, counter: TokenCounter) -> _Recent:
+def _choose_recent(found: Sources, free: float, counter: TokenCounter) -> _Recent:
     """The recent groups that fit into `free` tokens beside the newest user message (which is counted already)."""
     newest = _newest_user_group(found)
     turn_start = 0 if newest is None else newest + 1
     kept: list[Group] = [] if newest is None else [found.recent[newest]]
     cuts: dict[int, tuple[int, int]] = {}
-    omitted: list[str] = []
+    dropped: list[Group] = []
     used = 0
     for group in reversed(found.recent[turn_start:]):
         size = found.sizes[group.number]
         if used + size > free:
             shortened = _shorten(group, free - used, counter)
             if shortened is None:
-                omitted.append(_did_not_fit(group, size))
+                dropped.append(group)
                 continue
             cuts |= shortened
             size = size_of(with_cuts(group.messages, shortened), counter)
@@ -155,12 +197,13 @@ def _choose_recent(found: Sources, free: int, counter: TokenCounter) -> _Recent:
         size = found.sizes[older[position].number]
         if used + size > free:
             # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
-            omitted += [_did_not_fit(group, found.sizes[group.number]) for group in older[: position + 1]]
+            dropped += older[: position + 1]
             break
         used += size
         kept.append(older[position])
     kept.sort(key=lambda group: group.last_seq)
-    return _Recent(tuple(message for group in kept for message in group.messages), used, cuts, tuple(omitted))
+    omitted = tuple(_did_not_fit(group, found.sizes[group.number]) for group in dropped)
+    return _Recent(tuple(message for group in kept for message in group.messages), used, cuts, omitted, tuple(dropped))
 
 
 def _did_not_fit(group: Group, size: int) -> str:
@@ -169,7 +212,7 @@ def _did_not_fit(group: Group, size: int) -> str:
     return f"{which} ({size:,} tokens) did not fit"
 
 
-def _shorten(group: Group, free: int, counter: TokenCounter) -> dict[int, tuple[int, int]] | None:
+def _shorten(group: Group, free: float, counter: TokenCounter) -> dict[int, tuple[int, int]] | None:
     """Cuts that bring a group of the current turn down to `free` tokens by shortening its tool results, or None.
 
     Only results are cut: the model needs to see that its call was answered, and both ends of an answer tell the most.
@@ -177,7 +220,7 @@ def _shorten(group: Group, free: int, counter: TokenCounter) -> dict[int, tuple[
     results = [message for message in group.messages if message.role == "tool" and message.text]
     if not results:
         return None
-    allowed = free - size_of(with_cuts(group.messages, {message.seq: (0, 0) for message in results}), counter)
+    allowed = int(free) - size_of(with_cuts(group.messages, {message.seq: (0, 0) for message in results}), counter)
     each = allowed // len(results)
     if each < _SMALLEST_CUT:
         return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from bethink.context.compose import Composition, with_cuts
+from bethink.context.explain import Explanation, explain
 from bethink.context.items import (
     BLOCK,
     Item,
@@ -23,7 +24,7 @@ from bethink.context.items import (
 )
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
-from bethink.messages import Message, canonical_json, groups
+from bethink.messages import Message, canonical_json, groups, ranges
 from bethink.models import TokenCounter
 from bethink.models.tokens import message_tokens
 from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
@@ -72,6 +73,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """Every line with its reason, in the order shown. Made when it is asked for."""
         return tuple(_lines(self.made_of, self.counter))
 
+    def explain(self) -> Explanation:
+        """What is in it and what is not: which policy folded or left out which messages, and why. `print` shows it.
+
+        A replayed context explains itself as its receipt does.
+        """
+        return explain(self.made_of, budget=self.budget, counter=self.counter)
+
     @property
     def omitted(self) -> tuple[str, ...]:
         """What is not among the recent messages and why: a call that waits for its result, a group that did not fit."""
@@ -118,8 +126,9 @@ def _lines(made_of: Composition, counter: TokenCounter) -> Iterator[ContextLine]
             scores=item.scores,
         )
     newest = max((message.seq for message in made_of.recent if message.role == "user"), default=0)
+    kept = f"kept by {made_of.policy}" if made_of.policy else "kept in view"
     for message in with_cuts(made_of.recent, made_of.cuts):
-        reason = "newest user message" if message.seq == newest else f"message {message.seq} of the newest that fit"
+        reason = "newest user message" if message.seq == newest else f"message {message.seq}, {kept}"
         if message.seq in made_of.cuts:
             reason += ", shortened"
         yield _message_line(message, "recent messages", reason, counter)
@@ -174,25 +183,17 @@ def receipt_for(
             )
             for item, tokens in ((each.item, each.tokens) for each in made_of.block)
         ),
-        pinned=_ranges(message.seq for message in made_of.pinned),
-        recent=_ranges(sorted(message.seq for message in made_of.recent)),
+        pinned=ranges(message.seq for message in made_of.pinned),
+        recent=ranges(sorted(message.seq for message in made_of.recent)),
         cuts=tuple((seq, head, tail) for seq, (head, tail) in sorted(made_of.cuts.items())),
+        policy=made_of.policy,
+        decisions=made_of.decisions,
     )
 
 
 def _digest(context: Context) -> str:
     """Of the messages in their canonical form, which the bytes of every format follow from."""
     return hashlib.sha256(b"\n".join(map(canonical_json, context.messages))).hexdigest()
-
-
-def _ranges(seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    found: list[tuple[int, int]] = []
-    for seq in seqs:
-        if found and found[-1][1] == seq - 1:
-            found[-1] = (found[-1][0], seq)
-        else:
-            found.append((seq, seq))
-    return tuple(found)
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,6 +223,8 @@ def rebuild(receipt: Receipt, named: Named, *, counter: TokenCounter) -> Context
         block=tuple(shown(_item_again(line, named, receipt, counter), counter) for line in receipt.lines),
         recent=tuple(message for group in groups(recent) for message in group.messages),
         cuts={seq: (head, tail) for seq, head, tail in receipt.cuts},
+        policy=receipt.policy,
+        decisions=receipt.decisions,
         tokens=receipt.tokens,
     )
     context = render(made_of, budget=receipt.budget, counter=counter)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from bethink.compaction.policies import Policy
 from bethink.context import (
     Context,
     Item,
@@ -19,7 +20,7 @@ from bethink.context import (
     render,
 )
 from bethink.engine import Engine
-from bethink.errors import Conflict, InvalidInput
+from bethink.errors import BudgetError, Conflict
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
 from bethink.messages import Message
@@ -35,18 +36,29 @@ __all__ = ["build_context"]
 _SPARE_HITS = 32
 
 
-def build_context(engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None) -> Context:
-    """The context of a thread, its receipt stored."""
+def build_context(
+    engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None, policy: Policy
+) -> Context:
+    """The context of a thread by a policy, its receipt stored."""
     budget = engine.settings.window if budget is None else budget
     if budget < 1:
-        raise InvalidInput("budget", f"{budget} tokens", "use 1 or more")
+        raise BudgetError(budget, 1, (("one of the tokens", 1),))
     cursor = derive(engine, namespace, hold=thread_id)
-    view = view_thread(engine, namespace, thread_id, budget)
+    view = view_thread(engine, namespace, thread_id, budget, policy)
     shown = [message for group in view.recent for message in group.messages]
     if query is None:
         query = next((message.text for message in reversed(shown) if message.role == "user"), "")
     items = _items(engine, namespace, thread_id, view, shown, query, budget)
-    found = Sources(pinned=view.pinned, recent=view.recent, sizes=view.sizes, waiting=view.waiting, items=items)
+    found = Sources(
+        pinned=view.pinned,
+        recent=view.recent,
+        sizes=view.sizes,
+        waiting=view.waiting,
+        items=items,
+        policy=policy.name,
+        decisions=view.decisions,
+        limit=view.limit,
+    )
     made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
     context = render(made_of, budget=budget, counter=engine.counter)
     now = engine.clock.now()
@@ -86,7 +98,7 @@ def _items(
     previous = next((summary for summary in known.summaries if summary.thread_id != thread_id), None)
     if previous is not None:
         said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
-    said += _summary_items(engine, view.nodes, shown, budget)
+    said += _summary_items(engine, view, shown, budget)
     if query:
         said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)})
     return (*items, *_with_changes(said, known.changed))
@@ -103,13 +115,32 @@ def _with_changes(items: Sequence[Item], changed: Mapping[str, Insight]) -> list
     return found
 
 
-def _summary_items(engine: Engine, nodes: Sequence[Node], shown: Sequence[Message], budget: int) -> list[Item]:
-    """Lines of the folded past that say something the recent messages do not."""
+def _summary_items(engine: Engine, view: View, shown: Sequence[Message], budget: int) -> list[Item]:
+    """Lines of the folded past that say something the recent messages do not, each once, in the order of their nodes.
+
+    The lines of `view.segments` have the first choice of the room.
+    """
     visible = {message.id for message in shown}
+    limit = int(engine.settings.memory_share * budget)
+    first = {node.id for node in view.segments}
+    # A segment may be a root or a child of one: its lines are then lines of both.
+    own = _chosen(engine, view.segments, visible, limit)
+    taken = {node.lines[index] for node, index in own}
+    limit -= sum(engine.counter.count(line.text) for line in taken)
+    rest = _chosen(engine, [node for node in view.nodes if node.id not in first], visible, limit)
+    chosen = [*own, *((node, index) for node, index in rest if node.lines[index] not in taken)]
+    if own:
+        chosen.sort(key=lambda at: (at[0].last_seq, -at[0].level, at[1]))
+    return [item_of_node(node, index, f"folds messages {node.first_seq}-{node.last_seq}") for node, index in chosen]
+
+
+def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int) -> list[tuple[Node, int]]:
+    """The lines of nodes that say most within `limit` tokens, each as its node and its number."""
     said = [(node, index) for node in nodes for index, line in enumerate(node.lines) if not visible.issuperset(line.sources)]
-    chosen = engine.chosen_lines([node.lines[index] for node, index in said], int(engine.settings.memory_share * budget))
-    reasons = {node.id: f"folds messages {node.first_seq}-{node.last_seq}" for node in nodes}
-    return [item_of_node(node, index, reasons[node.id]) for position, (node, index) in enumerate(said) if position in chosen]
+    if not said or limit < 1:
+        return []
+    chosen = engine.chosen_lines([node.lines[index] for node, index in said], limit)
+    return [at for position, at in enumerate(said) if position in chosen]
 
 
 def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str]) -> list[Item]:

@@ -1,23 +1,27 @@
 """What of a thread is in view: pinned and recent messages, and the summary nodes that stand for the rest.
 
-Folds first when the trigger is passed. Folding hides nothing: a larger budget shows folded messages again.
+A policy decides. One that folds is given what is not folded yet, and its folds are stored here; folding hides nothing: a larger
+budget shows folded messages again. One that is a mere window is given the newest messages, page after page until it needs no
+more, so that its cost does not grow with the thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from bethink.compaction.fold import fold
-from bethink.compaction.plan import newest_that_fit, plan
+from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
+from bethink.compaction.policies import Policy, Room
 from bethink.context.compose import size_of
 from bethink.engine import Engine
-from bethink.errors import Conflict, NotFound
-from bethink.messages import Group, Message, groups
-from bethink.records import Node
+from bethink.errors import Conflict, InvalidInput, NotFound
+from bethink.messages import Group, Message, groups, ranges
+from bethink.records import Decision, Node
 from bethink.steps.append import append
-from bethink.storage.base import Fold, Read, Transcript
+from bethink.storage.base import Fold, Get, Read, Scope, Transcript
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -27,42 +31,42 @@ _PAGE = 64
 _ATTEMPTS = 20
 
 
-class View(msgspec.Struct, frozen=True):
+class View(msgspec.Struct, frozen=True, kw_only=True):
     """A thread as a context needs it: what is pinned, what is recent, whose results are awaited, what stands for the rest.
 
-    `sizes` are the tokens of each recent group, by its number.
+    Attributes:
+        sizes: the tokens of each recent group, by its number.
+        nodes: summary nodes for what is folded. Those in `segments` come before all others where room is short.
+        decisions: what was done with the messages that are neither pinned nor recent.
+        limit: see `Plan.limit`.
     """
 
     pinned: tuple[Message, ...]
     recent: tuple[Group, ...]
     sizes: dict[int, int]
     waiting: tuple[Group, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[Node, ...] = ()
+    segments: tuple[Node, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    limit: int | None = None
 
 
-def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int) -> View:
-    """Pinned and recent messages and the summary nodes of a thread; folds first when the trigger is passed."""
+def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so."""
+    look = _beside_the_folded if policy.summary else _newest
+    return look(engine, namespace, thread_id, budget, policy)
 
-    sizes: dict[int, int] = {}
 
-    def size(group: Group) -> int:
-        number = group.number
-        if number not in sizes:
-            sizes[number] = size_of(group.messages, engine.counter)
-        return sizes[number]
-
+def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
     for _ in range(_ATTEMPTS):
-        sizes.clear()
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages))
-        talk = _not_covered(talk, transcript.nodes, thread.folded_through)
-        fixed = size_of(pinned, engine.counter)
-        planned = plan(talk, budget=budget, fixed=fixed, size=size, settings=engine.settings)
+        sight = _Sight(engine, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through))
+        planned = sight.plan
         if not planned.fold:
-            room = min(budget - fixed, int(engine.settings.compaction_keep * budget)) - planned.tokens
-            recent = _with_older(engine, thread, planned.keep, room, size)
-            return View(pinned, recent, sizes, planned.waiting, transcript.nodes)
+            recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
+            return _view(engine, namespace, sight, recent, transcript.nodes)
         nodes = fold(
             planned.fold,
             transcript.nodes,
@@ -85,8 +89,156 @@ def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: in
             # Another process folded first, or something of the span was forgotten: look again.
             continue
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
-        return View(pinned, planned.keep, sizes, planned.waiting, roots)
+        return _view(engine, namespace, sight, planned.keep, roots)
     raise _too_fast(thread_id)
+
+
+def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+    """The newest of the log, folded or not."""
+    limit = _PAGE
+    while True:
+        read = Read(namespace=namespace, thread_id=thread_id, limit=limit, whole_groups=True, pinned=True)
+        try:
+            transcript = engine.store.read(read)
+        except NotFound:
+            append(engine, namespace, thread_id, ())
+            continue
+        pinned, talk = _without_pinned(groups(transcript.messages))
+        sight = _Sight(engine, budget, policy, pinned, talk)
+        seqs = sorted((message.seq for message in transcript.messages), reverse=True)
+        if limit >= transcript.thread.count:
+            return _view(engine, namespace, sight, sight.plan.keep)
+        # The page proper is the newest `limit`; pinned messages and members of its groups may be far older.
+        first = seqs[limit - 1]
+        asked = any(message.role == "user" for group in sight.whole for message in group.messages)
+        left = sight.plan.left
+        if asked and left and left[0].group is sight.whole[0]:
+            # What is older than a group left out is left out for the same reason, unread.
+            unread = _without(((1, first - 1),), seqs)
+            decision = Decision(left[0].policy, "left out", unread, f"{left[0].reason}; not looked at")
+            return _view(engine, namespace, sight, sight.plan.keep, decisions=(decision,))
+        limit *= 2
+
+
+class _Sight:
+    """Groups as a policy sees them, with its plan for them."""
+
+    def __init__(
+        self, engine: Engine, budget: int, policy: Policy, pinned: tuple[Message, ...], talk: tuple[Group, ...]
+    ) -> None:
+        self._counter = engine.counter
+        self.sizes: dict[int, int] = {}
+        self.policy = policy
+        self.pinned = pinned
+        self.waiting = tuple(group for group in talk if group.open_calls)
+        self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
+        fixed = size_of(pinned, engine.counter)
+        room = Room(budget=budget, fixed=fixed, size=self.size, settings=engine.settings)
+        self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
+
+    def size(self, group: Group) -> int:
+        number = group.number
+        if number not in self.sizes:
+            self.sizes[number] = size_of(group.messages, self._counter)
+        return self.sizes[number]
+
+
+def _checked(plan: Plan, given: tuple[Group, ...], policy: Policy) -> Plan:
+    """The plan, if it accounts for every group and keeps the current turn: policies may be a caller's own."""
+    turn = given[start_of_turn(given) :]
+    whole = len(plan.fold) + len(plan.keep) + len(plan.left) == len(given)
+    if not whole or plan.keep[len(plan.keep) - len(turn) :] != turn or plan.waiting:
+        raise InvalidInput(
+            "policy",
+            f"the plan of {policy.name} loses groups, or the current turn",
+            "fold, keep or leave every group it is given, and keep the newest user message and all after it",
+        )
+    return plan
+
+
+def _view(
+    engine: Engine,
+    namespace: Namespace,
+    sight: _Sight,
+    recent: tuple[Group, ...],
+    nodes: tuple[Node, ...] = (),
+    decisions: tuple[Decision, ...] = (),
+) -> View:
+    own = sight.policy.own_summaries
+    for group in recent:
+        sight.size(group)
+    return View(
+        pinned=sight.pinned,
+        recent=recent,
+        sizes=sight.sizes,
+        waiting=sight.waiting,
+        nodes=nodes,
+        segments=_segments(engine, namespace, nodes, own) if own else (),
+        decisions=(*_decisions(sight, recent, nodes), *decisions),
+        limit=sight.plan.limit,
+    )
+
+
+def _decisions(sight: _Sight, recent: tuple[Group, ...], nodes: tuple[Node, ...]) -> tuple[Decision, ...]:
+    """What is not among the recent groups: folded, now or earlier, left out, or waiting for a result."""
+    plan = sight.plan
+    found: list[Decision] = []
+    folded = _seqs(plan.fold)
+    shown = [*folded, *_seqs(recent)]
+    earlier = _without(sorted(span for node in nodes for span in node.covers), shown)
+    if earlier:
+        found.append(Decision("earlier contexts", "folded", earlier, "summaries stand for them"))
+    if folded:
+        found.append(Decision(plan.policy, "folded", ranges(folded), plan.reason, sum(map(sight.size, plan.fold))))
+    reasons: dict[tuple[str, str], list[Group]] = {}
+    for each in plan.left:
+        reasons.setdefault((each.policy, each.reason), []).append(each.group)
+    for (policy, reason), left in reasons.items():
+        found.append(Decision(policy, "left out", ranges(_seqs(left)), reason, sum(map(sight.size, left))))
+    if sight.waiting:
+        found.append(Decision("pairing", "waits", ranges(_seqs(sight.waiting)), "a call has no result yet"))
+    return tuple(found)
+
+
+def _seqs(found: Sequence[Group]) -> list[int]:
+    return sorted(message.seq for group in found for message in group.messages)
+
+
+def _without(spans: Iterable[tuple[int, int]], seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Inclusive ranges in order, without some seqs."""
+    gone = sorted(seqs)
+    left: list[tuple[int, int]] = []
+    for start, end in spans:
+        first = start
+        for seq in gone[bisect_left(gone, start) : bisect_right(gone, end)]:
+            if first < seq:
+                left.append((first, seq - 1))
+            first = seq + 1
+        if first <= end:
+            left.append((first, end))
+    return _joined(left)
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Disjoint ranges in order, those that touch made one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in spans:
+        if joined and joined[-1][1] == first - 1:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return tuple(joined)
+
+
+def _segments(engine: Engine, namespace: Namespace, roots: tuple[Node, ...], most: int) -> tuple[Node, ...]:
+    """The newest level-1 nodes of a thread, oldest first: roots, and children of the newest root above them."""
+    found = [root for root in roots if root.level == 1]
+    above = sorted((root for root in roots if root.level > 1), key=lambda root: root.last_seq)
+    while len(found) < most and above:
+        children = engine.store.get(Get(scope=Scope(namespace), nodes=above.pop().children)).nodes
+        found += [child for child in children if child.level == 1]
+        above = sorted([*above, *(child for child in children if child.level > 1)], key=lambda node: node.last_seq)
+    return tuple(sorted(found, key=lambda node: node.last_seq)[-most:])
 
 
 def _too_fast(thread_id: str) -> Conflict:

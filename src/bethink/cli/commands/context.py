@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
         "context",
         'bethink context trip "book me a dinner" --budget 800 --user mara',
         "bethink context trip --budget 4000 --user mara --json",
+        "bethink context trip --policy 'sliding-window(20)' --user mara",
     )(context)
     verb(app, "replay", "bethink replay RECEIPT --user mara", "bethink replay RECEIPT --user mara --json")(replay)
 
@@ -36,10 +37,16 @@ def context(
         str | None, typer.Argument(metavar="[QUERY]", help="What to recall for; the newest user message if left out.")
     ] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.", show_default="8000")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="What stays in view, such as 'sliding-window(20)' or 'tiers | summarize'.", show_default="hybrid"),
+    ] = None,
 ) -> Answer:
     """Build the context of a thread, each line with its reason."""
+    from bethink.compaction.policies import policy_from
+
     with run.memory() as memory:
-        built = memory.thread(thread).context(query, budget=budget)
+        built = memory.thread(thread).context(query, budget=budget, policy=None if policy is None else policy_from(policy))
     return Answer(facts_of(built), lambda page: _show(page, built, recorded=True))
 
 
@@ -60,6 +67,7 @@ def facts_of(built: Context) -> dict[str, Any]:
         "tokens": built.tokens,
         "lines": built.lines,
         "omitted": built.omitted,
+        "explanation": built.explain(),
         "messages": built.to_openai(),
     }
 
@@ -70,6 +78,9 @@ def _show(page: Page, built: Context, *, recorded: bool) -> None:
     page.say(f"{built.tokens:,} of {built.budget:,} tokens, in {len(built.messages)} messages")
     for left_out in built.omitted:
         page.note(f"left out: {left_out}")
+    for decision in built.explain().decisions:
+        if decision.policy not in ("budget", "pairing"):
+            page.note(f"{decision.policy}: {decision.done} {decision.count:,} messages ({decision.reason})")
     if recorded:
         page.exact(f"bethink replay {built.receipt_id}")
 

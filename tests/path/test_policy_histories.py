@@ -1,0 +1,173 @@
+"""What holds for any history under any policy and any combination of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bethink import (
+    BudgetError,
+    Hierarchy,
+    Hybrid,
+    Memory,
+    Message,
+    Messages,
+    Policy,
+    Settings,
+    SlidingWindow,
+    Summarize,
+    Tiers,
+    Tokens,
+    TokenWindow,
+    Turns,
+    policy_from,
+)
+from bethink.compaction.policies.chain import parts_of
+from bethink.context import Context
+from bethink.messages import groups
+from bethink.models.tokens import BuiltinCounter, message_tokens
+from bethink.steps import view
+from bethink.testing.doubles import FrozenClock
+from bethink.testing.strategies import histories
+
+# Half as many as for the default policy: 5,000, and 100,000 with `make nightly`.
+RANDOM_HISTORIES = int(os.environ.get("RANDOM_HISTORIES", "10000")) // 2
+PARTS = 4  # so that several processes share the work
+BUDGETS = st.one_of(st.integers(40, 400), st.integers(400, 3_000))
+COUNTER = BuiltinCounter()
+
+
+def summarizing(trigger: Messages | Tokens | float, keep: Messages | Tokens) -> Policy:
+    if type(trigger) is type(keep) and keep.n >= trigger.n:
+        trigger = type(keep)(keep.n + 1)
+    return Summarize(trigger, keep)
+
+
+SINGLE = st.one_of(
+    st.just(Hybrid()),
+    st.builds(SlidingWindow, st.integers(1, 12) | st.integers(1, 4).map(Turns)),
+    st.builds(TokenWindow, st.integers(20, 800)),
+    st.builds(
+        summarizing,
+        st.integers(2, 16).map(Messages) | st.integers(20, 400).map(Tokens) | st.sampled_from((0.3, 0.75, 1.0)),
+        st.integers(1, 8).map(Messages) | st.integers(10, 300).map(Tokens),
+    ),
+    st.builds(Hierarchy, st.integers(1, 8), st.integers(1, 4)),
+    st.builds(Tiers, st.integers(0, 6), st.integers(1, 8), st.integers(0, 3), st.integers(4, 10)),
+)
+POLICIES = st.one_of(SINGLE, st.lists(SINGLE, min_size=2, max_size=3).map(lambda found: reduce(or_, found)))
+
+
+def newest_user_message(messages: Sequence[Message]) -> Message | None:
+    return next((message for message in reversed(messages) if message.role == "user"), None)
+
+
+def assert_calls_are_paired(chat: list[dict[str, object]]) -> None:
+    """Every call is followed at once by its results, and every result follows its call: what providers accept."""
+    awaited: set[object] = set()
+    for message in chat:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] in awaited, "a result without its call"
+            awaited.discard(message["tool_call_id"])
+            continue
+        assert not awaited, "a call without its result"
+        calls = message.get("tool_calls") or []
+        assert isinstance(calls, list)
+        awaited = {call["id"] for call in calls}
+    assert not awaited, "a call without its result"
+
+
+def pinned_messages(stored: Sequence[Message]) -> list[Message]:
+    """Those always in view, with the groups they belong to."""
+    found = [group for group in groups(stored) if any(message.pinned for message in group.messages)]
+    return [message for group in found if not group.open_calls for message in group.messages]
+
+
+def context_or_none(memory: Memory, budget: int, policy: Policy) -> Context | None:
+    """The context, or None where the documented error says rightly that what must be there does not fit."""
+    try:
+        return memory.thread("t").context(budget=budget, policy=policy)
+    except BudgetError as error:
+        assert_rightly_refused(error, memory.thread("t").messages(), budget, policy)
+        return None
+
+
+def assert_rightly_refused(error: BudgetError, stored: Sequence[Message], budget: int, policy: Policy) -> None:
+    newest = newest_user_message(stored)
+    must = {message.id: message for message in pinned_messages(stored)}
+    must |= {newest.id: newest} if newest else {}
+    assert error.needed == sum(message_tokens(message, COUNTER) for message in must.values()) > error.budget
+    assert error.field in ("budget", policy.name)
+    assert error.budget <= budget
+
+
+def assert_everything_is_accounted_for(context: Context, stored: Sequence[Message]) -> None:
+    """Each message is shown, or the explanation says what was done with it. (An open call may have been folded around.)"""
+    explained = context.explain()
+    spans = [span for part in explained.kept for span in part.messages]
+    spans += [span for decision in explained.decisions for span in decision.messages]
+    told = {seq for first, last in spans for seq in range(first, last + 1)}
+    whole = {message.seq for group in groups(stored) if not group.open_calls for message in group.messages}
+    assert told >= whole
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(max_examples=max(1, RANDOM_HISTORIES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    history=histories(),
+    budget=BUDGETS,
+    chosen=st.lists(POLICIES, min_size=1, max_size=3),
+)
+def test_any_history_keeps_every_promise_under_any_policy(
+    part: int, history: list[Message], budget: int, chosen: list[Policy]
+) -> None:
+    # Read in pages of any length, the same bytes.
+    with pytest.MonkeyPatch.context() as patch:
+        made = []
+        for page in (64, 3):
+            patch.setattr(view, "_PAGE", page)
+            made.append(run(history, budget, chosen))
+    assert made[0] == made[1]
+
+
+def run(history: list[Message], budget: int, chosen: list[Policy]) -> list[bytes]:
+    """The contexts of a thread that grows, one for each policy in its turn."""
+    memory = Memory(clock=FrozenClock(), embedder=None, settings=Settings(segment_messages=6, node_fan_in=2))
+    thread = memory.thread("t")
+    made: list[bytes] = []
+    size = max(1, -(-len(history) // len(chosen)))
+    for number, policy in enumerate(chosen):
+        thread.append(history[number * size : (number + 1) * size])
+        context = context_or_none(memory, budget, policy)
+        made.append(b"too small" if context is None else context.to_bytes())
+        if context is not None:
+            assert_promises(memory, context, budget, policy)
+    assert [(message.id, message.content) for message in thread.messages()] == [(m.id, m.content) for m in history]
+    assert memory.check() == []
+    return made
+
+
+def assert_promises(memory: Memory, context: Context, budget: int, policy: Policy) -> None:
+    stored = memory.thread("t").messages()
+    assert sum(message_tokens(message, COUNTER) for message in context.messages) == context.tokens <= budget
+    assert_calls_are_paired(context.to_openai())
+    shown = {message.id: message.content for message in context.messages if message.id}
+    must = [*pinned_messages(stored), *filter(None, [newest_user_message(stored)])]
+    assert all(shown.get(message.id) == message.content for message in must)
+    assert_everything_is_accounted_for(context, stored)
+    verbatim = sum(part.tokens for part in context.explain().kept if part.messages)
+    assert all(verbatim <= part.budget for part in parts_of(policy) if isinstance(part, TokenWindow))
+    again = memory.replay(context.receipt_id)
+    assert (again.to_bytes(), again.explain()) == (context.to_bytes(), context.explain())
+
+
+@settings(max_examples=200, deadline=None)
+@given(policy=POLICIES)
+def test_any_policy_is_read_back_from_its_name(policy: Policy) -> None:
+    assert policy_from(str(policy)) == policy
