@@ -81,8 +81,10 @@ def measure(folder: Path, load: Load, repeats: int, *, slower: float = 0) -> dic
         threads_alone._writer.max_group = tasks_alone._writer.max_group = 1
         if slower:
             for store in (threads_alone, threads, tasks_alone, tasks):
-                database: Any = store._writer._database
-                store._writer._database = _Slow(database, slower)
+                database = store._writer._database
+                assert database is not None, "opening the file opens it"
+                slow: Any = _Slow(database, slower)
+                store._writer._database = slow
         turns: list[tuple[list[float], Callable[[list[list[str]]], float]]] = [
             (found["threads"].alone, partial(_threads, threads_alone)),
             (found["threads"].grouped, partial(_threads, threads)),
