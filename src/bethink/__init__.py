@@ -45,12 +45,13 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
-    from bethink.memory import Memory, Profile, ProfileEntry, Thread
+    from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
     from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
 
@@ -159,12 +160,13 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
-    "memory": ("Memory", "Profile", "ProfileEntry", "Thread"),
+    "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
 }

@@ -23,13 +23,14 @@ from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
-from bethink.memory import Given, Memory, Profile, Thread
+from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.settings import Settings
 from bethink.steps.checkpoint import save
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
 from bethink.turns import AsyncTurn
 from bethink.values import Namespace

@@ -30,6 +30,7 @@ LAYERS = (
     ("async_appends", "engine", "waiting"),
     ("steps",),
     ("turns",),
+    ("thread",),
     ("memory",),
     ("async_memory",),
     ("demo", "testing"),

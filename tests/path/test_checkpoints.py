@@ -297,7 +297,7 @@ def test_one_of_another_namespace_is_unknown(thread: Thread) -> None:
 
 
 def opened_beside(thread: Thread) -> Memory:
-    return thread._memory
+    return Memory._of(thread._engine, thread.namespace, thread._policy)
 
 
 # -- fork and prune -------------------------------------------------------------------------------------------------------
@@ -511,7 +511,7 @@ def test_a_damaged_one_stops_an_export_that_would_lack_it(damaged: tuple[SqliteS
     store, thread, (_, second, _) = damaged
     _write(store, _DAMAGE["state"])
     with pytest.raises(CorruptStore, match=second):
-        list(thread._memory.export())
+        list(opened_beside(thread).export())
 
 
 # -- the twin and the command line ----------------------------------------------------------------------------------------

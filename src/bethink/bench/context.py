@@ -25,9 +25,10 @@ import msgspec
 
 from bethink.bench.measure import Series, columns, milliseconds, print_json
 from bethink.bench.talk import START, turns
-from bethink.memory import Memory, Thread
+from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models.minilm import MiniLM
+from bethink.thread import Thread
 
 __all__ = ["main"]
 

@@ -1,0 +1,258 @@
+"""`Thread`: one conversation of a `Memory`, as users hold it. It only wires, as `Memory` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from bethink.checkpoints import Checkpoint, CheckpointInfo
+from bethink.compaction.policies import Policy
+from bethink.errors import InvalidInput, NotFound
+from bethink.formats import from_any
+from bethink.ids import new_id
+from bethink.messages import Message, Part, Role, Tier, ToolCall, made
+from bethink.records import Summary
+from bethink.steps.append import append, append_request
+from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
+from bethink.steps.context import build_context
+from bethink.steps.reflect import reflect
+from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
+from bethink.threads import ForkPoint, ThreadInfo
+from bethink.turns import Turn
+from bethink.values import Namespace, check_id, check_text
+
+if TYPE_CHECKING:
+    from bethink.context import Context
+    from bethink.engine import Engine
+
+__all__ = ["Given", "Thread", "policy_or"]
+
+Given: TypeAlias = "Message | Mapping[str, Any]"
+"""A message as a caller may give it: a `Message`, an OpenAI chat dict, or an OpenAI Responses item."""
+
+
+class Thread:
+    """One conversation. A handle: making it reads and writes nothing."""
+
+    def __init__(self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy) -> None:
+        self._engine = engine
+        self._namespace = namespace
+        self._id = new_id(engine.clock.now()) if thread_id is None else check_id(thread_id, "thread_id")
+        self._policy = policy
+
+    def __repr__(self) -> str:
+        return f"Thread({self._id!r}, namespace={self.namespace!r})"
+
+    @property
+    def id(self) -> str:
+        """Unique within the namespace."""
+        return self._id
+
+    @property
+    def namespace(self) -> Namespace:
+        return self._namespace
+
+    def add(
+        self,
+        role: Role,
+        content: str | Sequence[Part] | None = None,
+        *,
+        id: str = "",  # noqa: A002 - the field's name on the message
+        name: str | None = None,
+        tool_calls: Sequence[ToolCall] = (),
+        tool_call_id: str | None = None,
+        created_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tier: Tier = "working",
+        external: bool = False,
+    ) -> Message:
+        """Append one message; returns it as stored. See `Message` for the fields and `append` for the rules."""
+        message = made(
+            role,
+            content,
+            id=id,
+            name=name,
+            tool_calls=tool_calls,
+            tool_call_id=tool_call_id,
+            created_at=created_at,
+            metadata=metadata,
+            tier=tier,
+            external=external,
+        )
+        return self.append([message]).messages[0]
+
+    def append(self, messages: Iterable[Given], *, expected_tip: int | None = None) -> Appended:
+        """Append messages, all or none, in this order and next to each other.
+
+        A message whose id is there already is not added again (a retry); its stored form is returned in its place. What a
+        dict says at the moment of the call is what is stored.
+
+        Raises:
+            InvalidMessage: one of them cannot be taken (unknown role, a tool result without its call, ...).
+            Conflict: the thread's tip is not `expected_tip`, or an id is there with other content.
+        """
+        return self._engine.store.append(self._append_request(messages, expected_tip))
+
+    def _append_request(self, messages: Iterable[Given], expected_tip: int | None) -> Append:
+        given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
+        return append_request(self._engine, self.namespace, self._id, given, expected_tip=expected_tip)
+
+    def turn(self, *, timeout: timedelta = timedelta(seconds=90), lease: timedelta = timedelta(seconds=60)) -> Turn:
+        """A turn of this thread, for `with`: among all who take turns, in whatever process, one at a time has it.
+
+        Begin it before reading what an answer is made of, so that nobody answers the same message twice. A thread that is not
+        there yet is made when the turn begins. See `turns` for what holds when it runs out.
+
+        Args:
+            timeout: how long to wait for it, up to a day; 0 asks once. By default longer than a lease, so that whoever waits
+                for one that died gets his turn.
+            lease: how long it may take, up to a day, before others may have theirs; `Turn.renew` makes it longer. One that
+                dies in its turn holds up the others for no longer than this.
+
+        Raises:
+            ThreadBusy: when it begins: another had it all the time. `until` says when that ends at the latest.
+        """
+        return Turn(self._engine, self.namespace, self._id, timeout=timeout, lease=lease)
+
+    def messages(self, limit: int | None = None, *, before: int | None = None) -> list[Message]:
+        """The newest `limit` messages (all if left out), oldest first; with `before`, those below that seq. [] if there is
+        no such thread.
+        """
+        if limit is not None and limit < 0:
+            raise InvalidInput("limit", f"{limit}", "use 0 or more, or leave it out for all")
+        try:
+            found = self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=limit, before=before))
+        except NotFound:
+            return []
+        return list(found.messages)
+
+    def info(self) -> ThreadInfo:
+        """Its tip, counts and cursors.
+
+        Raises:
+            NotFound: it has no message yet, or was forgotten.
+        """
+        return self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=0)).thread
+
+    def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
+        """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
+
+        Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
+        budget), and stores a receipt that `Memory.replay` rebuilds the same context from.
+
+        Args:
+            query: what to recall for; the newest user message if left out.
+            policy: what stays in view this time, if not as the thread or the memory says.
+
+        Raises:
+            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
+                below 1.
+        """
+        if query is not None:
+            check_text(query, "query")
+        return build_context(self._engine, self.namespace, self._id, query, budget, policy_or(policy, self._policy))
+
+    def end(self) -> Summary | None:
+        """End the session: write its summary, draw its insights, bring the profile up to date.
+
+        Returns the summary, or None where there is nothing to sum up. Calling it again without new messages changes nothing;
+        a thread may go on after it.
+
+        Raises:
+            NotFound: there is no such thread.
+        """
+        return reflect(self._engine, self.namespace, self._id)
+
+    def checkpoint(
+        self,
+        state: object,
+        *,
+        label: str = "",
+        view: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        format: str = "json",  # noqa: A002 - the field's name on the checkpoint
+        parent: str | None = None,
+        id: str = "",  # noqa: A002 - likewise
+    ) -> Checkpoint:
+        """Save an agent's state at the tip of this thread, to `resume` from or to `fork` at. Returns it as stored.
+
+        Args:
+            state: any JSON value, or bytes, which come back as they are; at most 10 MiB.
+            label: a name for people.
+            view: JSON of what the state holds, for looking at.
+            metadata: JSON of your own.
+            format: what the bytes are, such as `"msgpack"`.
+            parent: the checkpoint that this one followed from; the newest of the thread if left out.
+            id: an id of your own: saving the same again under it is a retry, and writes nothing twice.
+
+        Raises:
+            InvalidInput: the state cannot be taken, or the parent is no checkpoint of this thread.
+            Conflict: the id is there with another state.
+        """
+        return save(
+            self._engine,
+            self._save_request(
+                state, label=label, view=view, metadata=metadata, format=format, parent=parent, checkpoint_id=id
+            ),
+        )
+
+    def _save_request(self, state: object, **options: Any) -> Save:
+        return save_request(self._engine, self.namespace, self._id, state, **options)
+
+    def checkpoints(self, limit: int | None = None) -> list[CheckpointInfo]:
+        """The newest `limit` checkpoints (all if left out), newest first, without their states. [] if there are none."""
+        return checkpoints(self._engine, self.namespace, self._id, limit)
+
+    def resume(self, checkpoint_id: str | None = None) -> Checkpoint:
+        """A checkpoint of this thread with its state; the newest if none is named.
+
+        Raises:
+            NotFound: the thread has none, or that one is another thread's.
+            CorruptStore: it is damaged; others can still be read.
+        """
+        return resume(self._engine, self.namespace, self._id, checkpoint_id)
+
+    def prune(self, *checkpoint_ids: str, keep: int | None = None) -> list[str]:
+        """Remove checkpoints: those named, or all but the `keep` newest. Returns the ids of those removed, oldest first.
+
+        What stays is linked to the nearest of its line that stays. Messages are not touched.
+
+        Raises:
+            NotFound: no such thread, or no such checkpoint in it; nothing was removed.
+        """
+        return prune(self._engine, self.namespace, self._id, checkpoint_ids, keep)
+
+    def fork(self, at: int | str | None = None, *, thread_id: str | None = None) -> Thread:
+        """A new thread that starts as this one was at `at` (as it is, if left out) and goes its own way.
+
+        Args:
+            at: a seq: the messages up to it, and the checkpoints at or below it. Or the id of a checkpoint: the messages up to
+                its seq, that checkpoint and those it comes from; the fork resumes from it.
+
+        Raises:
+            InvalidInput: `at` lies beyond the tip or between a tool call and its result.
+            NotFound: `at` is no checkpoint of this thread.
+            Conflict: there is a thread of that id already.
+        """
+        if at is None:
+            at = self.info().tip
+        fork = Thread(self._engine, self._namespace, thread_id, self._policy)
+        if isinstance(at, str):
+            fork_at_checkpoint(self._engine, self.namespace, self._id, at, fork.id)
+            return fork
+        append(self._engine, self.namespace, fork.id, (), fork_of=ForkPoint(self._id, at))
+        return fork
+
+    def delete(self) -> ForgetReceipt:
+        """Forget the thread and everything that rests on it alone: `memory.forget(thread=...)`."""
+        return self._engine.forget(Forget(scope=Scope(self._namespace), at=self._engine.clock.now(), thread_id=self._id))
+
+
+def policy_or(given: Policy | None, otherwise: Policy) -> Policy:
+    """`given`, or the other where nothing is said."""
+    if given is None:
+        return otherwise
+    if not isinstance(given, Policy):
+        raise InvalidInput("policy", f"a {type(given).__name__}", "give a policy, such as SlidingWindow(20)")
+    return given
