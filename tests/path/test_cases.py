@@ -134,6 +134,19 @@ def test_V064_a_shortened_result_is_short_in_everything_that_is_sent() -> None:
         assert thread.messages()[2].text == whole, "what is stored is whole"
 
 
+def test_V064_a_result_is_shortened_whatever_the_tokens_of_its_id() -> None:
+    whole = " ".join(f"line {number} of the log" for number in range(500))
+    with Memory(clock=FrozenClock(START), embedder=None) as memory:
+        for number in range(24):
+            thread = memory.thread(f"t{number}")
+            thread.add("user", "read the log")
+            thread.add("assistant", tool_calls=[ToolCall("c1", "read", "{}")])
+            thread.add("tool", whole, tool_call_id="c1", id=f"{number * 7_919:x}-" * (number % 8 + 1))
+            shown = [message.text for message in thread.context(budget=400).messages if message.role == "tool"]
+            assert len(shown) == 1
+            assert "are not shown" in shown[0]
+
+
 def test_V068_a_row_without_optional_fields_or_with_unknown_ones_still_works(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with Memory(path, embedder=None) as memory:

@@ -222,16 +222,19 @@ def _shorten(group: Group, free: float, counter: TokenCounter) -> dict[int, tupl
         return None
     allowed = int(free) - size_of(with_cuts(group.messages, {message.seq: (0, 0) for message in results}), counter)
     each = allowed // len(results)
-    if each < _SMALLEST_CUT:
-        return None
-    cuts: dict[int, tuple[int, int]] = {}
-    for message in results:
-        if counter.count(message.text) > each:
-            head = len(truncate(message.text, each * 2 // 3, counter))
-            tail = _tail(message.text[head:], each // 3, counter)
-            cuts[message.seq] = (head, tail)
-    fits = size_of(with_cuts(group.messages, cuts), counter) <= free
-    return cuts if cuts and fits else None
+    while each >= _SMALLEST_CUT:
+        cuts: dict[int, tuple[int, int]] = {}
+        for message in results:
+            if counter.count(message.text) > each:
+                head = len(truncate(message.text, each * 2 // 3, counter))
+                tail = _tail(message.text[head:], each // 3, counter)
+                cuts[message.seq] = (head, tail)
+        over = size_of(with_cuts(group.messages, cuts), counter) - free
+        if over <= 0:
+            return cuts or None
+        # What is put together counts a little more than its parts did, some ids more than others.
+        each -= max(1, math.ceil(over / len(results)))
+    return None
 
 
 # -- cutting --------------------------------------------------------------------------------------------------------------
