@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bethink import Conflict, Memory, Message, NotFound, Settings, ToolCall
+from bethink.ids import derived_id
 from bethink.models.tokens import BuiltinCounter, message_tokens
 from bethink.storage.base import Append, Appended, Fold, Forget, Scope
 from bethink.storage.reference import ReferenceStore
@@ -135,14 +136,14 @@ def test_V064_a_shortened_result_is_short_in_everything_that_is_sent() -> None:
 
 
 def test_V064_a_result_is_shortened_whatever_the_tokens_of_its_id() -> None:
-    whole = " ".join(f"line {number} of the log" for number in range(500))
+    whole = " ".join(f"line {number} of the log" for number in range(5_000))
     with Memory(clock=FrozenClock(START), embedder=None) as memory:
         for number in range(24):
             thread = memory.thread(f"t{number}")
             thread.add("user", "read the log")
             thread.add("assistant", tool_calls=[ToolCall("c1", "read", "{}")])
-            thread.add("tool", whole, tool_call_id="c1", id=f"{number * 7_919:x}-" * (number % 8 + 1))
-            shown = [message.text for message in thread.context(budget=400).messages if message.role == "tool"]
+            thread.add("tool", whole, tool_call_id="c1", id=derived_id(START, str(number)))
+            shown = [message.text for message in thread.context(budget=500).messages if message.role == "tool"]
             assert len(shown) == 1
             assert "are not shown" in shown[0]
 
