@@ -372,6 +372,20 @@ def test_a_tail_that_cannot_be_settled_is_searched_as_it_is(store: SqliteStore, 
     monkeypatch.undo()
 
 
+def test_a_tail_that_cannot_be_settled_is_no_empty_page_of_what_waits(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise StoreBusy("locked")
+
+    add(store, "t", "bees")
+    monkeypatch.setattr(store._writer, "run", busy)
+    with pytest.raises(StoreBusy):
+        store.scan(Scan(what="pending", scope=EVERYTHING))
+    monkeypatch.undo()
+    assert len(store.scan(Scan(what="pending", scope=EVERYTHING)).items) == 1
+
+
 def test_what_is_known_of_a_thread_is_the_same_before_and_after_it_is_settled(store: SqliteStore) -> None:
     add(store, "t", "bees", "honey")
     add(store, "u", "wax")

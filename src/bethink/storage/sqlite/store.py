@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.checkpoints import Checkpoint
-from bethink.errors import BethinkError, EmbedderMismatch, InvalidInput, StoreError
+from bethink.errors import BethinkError, CorruptStore, EmbedderMismatch, InvalidInput, StoreError
 from bethink.models import Fingerprint
 from bethink.storage.base import (
     Acquire,
@@ -193,16 +193,20 @@ class SqliteStore:
             if not is_long(database, scope):
                 yield database
                 return
-        self._settle(scope)
+        try:
+            self._settle(scope)
+        except CorruptStore:
+            raise
+        except StoreError:
+            # Who cannot write, or not now, finds as much by reading the tails.
+            pass
         with self._readers.reading() as database:
             yield database
 
     def _settle(self, scope: Scope) -> None:
         """Settle the tails of a scope, in transactions that leave others their turn."""
-        # Who cannot write, or not now, finds as much by reading the tails.
-        with suppress(StoreError):
-            while self._writer.run(lambda database: settle(database, scope)):
-                pass
+        while self._writer.run(lambda database: settle(database, scope)):
+            pass
 
     def revision(self, namespace: Namespace, /) -> int:
         """See `storage.base.Store.revision`."""
@@ -238,7 +242,7 @@ class SqliteStore:
     def scan(self, request: Scan, /) -> Page:
         """See `storage.base.Scan`."""
         if request.what == "pending":
-            # A message has no unit before.
+            # A message has no unit before. Who cannot settle must not be told that nothing waits.
             with self._readers.reading() as database:
                 tails = is_long(database, request.scope, 0)
             if tails:
