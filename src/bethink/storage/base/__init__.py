@@ -1,0 +1,155 @@
+"""Step 5: the waist. Everything above is values; everything below is a database.
+
+A store has few verbs. Each takes one frozen request record and is one transaction: all of it happens or none, and what a verb
+returned has been committed. Options are added as fields with defaults, so a backend never breaks on a new one.
+
+    append   messages into a thread (or a fork of another)        put      records, citations, cursors, receipts, vectors
+    read     the newest messages of a thread, its summary nodes   search   candidates for a query, with their statistics
+    get      things by id                                         forget   things and all that rests on them
+    fold     summary nodes over a span of a thread                scan     everything, page by page
+    save     a checkpoint of a thread                             prune    checkpoints that are no longer wanted
+    acquire  a turn of a thread, for a while                      release  give it back
+    check    list what is inconsistent                            revision, speakers, stats, bind_embedder, close
+
+What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
+
+- **Namespaces.** A request names one namespace and touches no other. Where `subtree=True`, also those whose leading whole
+  segments equal it: ("a",) covers ("a", "b") and never ("ab",). Comparison is exact: case, `_`, `%` and `-` are letters
+  like any other. The condition is part of the query itself, never a filter after a limit.
+- **Threads.** `thread_id` is unique within its namespace; the same id in two namespaces is two threads.
+- **Order.** Messages are ordered by `seq`, given inside the transaction; time plays no part.
+- **Opening never writes** user data, and reading never does; an index may be brought up to date by either.
+- **Errors** are those of `bethink.errors`; a driver's own error never escapes, it is the `__cause__`.
+- A store may be used from many threads at once, and by many processes on one database; it survives `os.fork`.
+
+Arguments have been checked by the caller (`bethink.values`, `messages.checked`): a store need not repeat it.
+
+The words of a message or record become index terms by `derive.terms_of`, so that every backend tokenises alike. When a store
+makes them is its own affair, but what was committed is found by the next search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bethink.checkpoints import Checkpoint
+from bethink.errors import BethinkError
+from bethink.models import Fingerprint
+from bethink.storage.base.checkpoints import Prune, Save
+from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
+from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
+from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Stats, What
+from bethink.storage.base.scope import Scope
+from bethink.storage.base.search import Candidate, Found, Search
+from bethink.storage.base.threads import Append, Appended, Fold, Read, Transcript
+from bethink.storage.base.turns import Acquire, Lease, Release
+from bethink.threads import ThreadInfo
+from bethink.values import Namespace
+
+__all__ = [
+    "Acquire",
+    "Append",
+    "Appended",
+    "Candidate",
+    "Cite",
+    "Cursor",
+    "Fetched",
+    "Fold",
+    "Forget",
+    "ForgetReceipt",
+    "Found",
+    "Get",
+    "Lease",
+    "Page",
+    "Pending",
+    "Problem",
+    "Prune",
+    "Put",
+    "Read",
+    "Release",
+    "Retire",
+    "Save",
+    "Scan",
+    "Scope",
+    "Search",
+    "Stats",
+    "Store",
+    "StoredMessage",
+    "StoredRecord",
+    "Transcript",
+    "Verification",
+    "What",
+]
+
+
+class Store(Protocol):
+    """The waist. See the module's head and the request records for the contract."""
+
+    def append(self, request: Append, /) -> Appended: ...
+
+    def append_each(self, requests: Sequence[Append], /) -> list[Appended | BethinkError]:
+        """Several appends that are nothing to each other, in order, for the price of one: each is done or refused by itself.
+
+        Returns the outcome of each in its place; an error is what `append` would have raised.
+        """
+        ...
+
+    def read(self, request: Read, /) -> Transcript: ...
+
+    def get(self, request: Get, /) -> Fetched: ...
+
+    def fold(self, request: Fold, /) -> ThreadInfo: ...
+
+    def acquire(self, request: Acquire, /) -> Lease: ...
+
+    def release(self, request: Release, /) -> None: ...
+
+    def put(self, request: Put, /) -> None: ...
+
+    def save(self, request: Save, /) -> Checkpoint: ...
+
+    def prune(self, request: Prune, /) -> tuple[str, ...]: ...
+
+    def search(self, request: Search, /) -> Found: ...
+
+    def forget(self, request: Forget, /) -> ForgetReceipt: ...
+
+    def scan(self, request: Scan, /) -> Page: ...
+
+    def revision(self, namespace: Namespace, /) -> int:
+        """A number that grows with every change of the records of this namespace (put, retire, cite, sources, forget).
+
+        Equal numbers mean equal records. It may grow without a change, and never falls, also when the namespace is forgotten
+        and used again. Cheap: one row.
+        """
+        ...
+
+    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once.
+
+        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read.
+        """
+        ...
+
+    def check(self) -> list[Problem]:
+        """Everything inconsistent, of the whole database; empty when sound. Reads every row once: about 1 s per 100,000."""
+        ...
+
+    def verify(self, texts: tuple[str, ...], /) -> Verification:
+        """Look for the words of `texts` in every byte of the database's files. Reads them whole."""
+        ...
+
+    def stats(self, scope: Scope, /) -> Stats: ...
+
+    def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
+        """Say whose vectors this database holds. The first call decides.
+
+        Raises:
+            EmbedderMismatch: another's are in it. With `replace` those are dropped and every unit is pending again.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine; any other call afterwards raises StoreClosed."""
+        ...

@@ -1,0 +1,112 @@
+"""Long-term records with all that is written beside them, and things by id."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from bethink.checkpoints import Checkpoint
+from bethink.messages import Message
+from bethink.records import AnyRecord, Node, Receipt
+from bethink.storage.base.scope import Scope
+from bethink.values import Namespace
+
+__all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord"]
+
+
+class Retire(msgspec.Struct, frozen=True):
+    """Close a record: it stops being current and stays in history. Retiring a retired one changes nothing."""
+
+    record_id: str
+    at: datetime
+    reason: str
+    superseded_by: str | None = None
+    valid_to: datetime | None = None
+
+
+class Cite(msgspec.Struct, frozen=True):
+    """A use of a record: access_count + 1 and last_accessed = max(last_accessed, at), atomically under concurrency."""
+
+    record_id: str
+    at: datetime
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """Move a thread's cursor from what it was; Conflict, and nothing of the request, if it is elsewhere by now.
+
+    That is what makes derivation exactly-once: the result of reading messages up to `through` is stored with the move.
+    """
+
+    thread_id: str
+    which: Literal["extracted", "reflected"]
+    expected: int
+    through: int
+
+
+class Put(msgspec.Struct, frozen=True, kw_only=True):
+    """Long-term records and what goes with them, in one transaction.
+
+    Contract, in the order in which it is applied:
+        - `cursor` first: a Conflict leaves everything untouched.
+        - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
+          was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
+          trust and counters stay. A source names a message that must be there, else NotFound.
+        - `retire`, `cite`: an unknown id raises NotFound.
+        - `receipt`: stored; a known id raises Conflict.
+        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
+          (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `relaxed`: the call need not wait for the disk. Should the machine fail, the whole of it may be gone, until something
+          that is not relaxed has been committed after it; the process may fail at any time.
+    """
+
+    namespace: Namespace
+    records: tuple[AnyRecord, ...] = ()
+    retire: tuple[Retire, ...] = ()
+    cite: tuple[Cite, ...] = ()
+    cursor: Cursor | None = None
+    receipt: Receipt | None = None
+    vectors: tuple[tuple[int, bytes], ...] = ()
+    relaxed: bool = False
+
+
+class Get(msgspec.Struct, frozen=True, kw_only=True):
+    """Things by id within a scope. Unknown ids are simply absent from the answer.
+
+    Attributes:
+        thread_id: of checkpoints: only this thread's.
+    """
+
+    scope: Scope
+    messages: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    receipts: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()
+    thread_id: str | None = None
+
+
+class StoredMessage(msgspec.Struct, frozen=True):
+    """A message with where it is."""
+
+    namespace: Namespace
+    thread_id: str
+    message: Message
+
+
+class StoredRecord(msgspec.Struct, frozen=True):
+    """A record with where it is."""
+
+    namespace: Namespace
+    record: AnyRecord
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each."""
+
+    messages: tuple[StoredMessage, ...] = ()
+    records: tuple[StoredRecord, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()

@@ -1,0 +1,86 @@
+"""Everything, page by page; what is inconsistent; how much there is."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from bethink.checkpoints import CheckpointInfo
+from bethink.models import Fingerprint
+from bethink.records import Receipt, RecordKind
+from bethink.storage.base.records import StoredMessage, StoredRecord
+from bethink.storage.base.scope import Scope
+from bethink.threads import ThreadInfo
+
+__all__ = ["Page", "Pending", "Problem", "Scan", "Stats", "What"]
+
+
+What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints"]
+
+
+class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of everything of one sort in a scope.
+
+    Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
+    written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts and checkpoints by insertion,
+    pending units by number; `newest` reverses it. Checkpoints come without their states.
+
+    Attributes:
+        thread_id: only of this thread (messages, receipts, summaries, checkpoints).
+        kinds, current: for records; `current=True` leaves out the retired.
+        pinned: for records: only pinned ones.
+        behind: for threads: only those with messages past their "extracted" cursor.
+    """
+
+    what: What
+    scope: Scope
+    after: str | None = None
+    limit: int = 500
+    newest: bool = False
+    thread_id: str | None = None
+    kinds: tuple[RecordKind, ...] | None = None
+    current: bool = False
+    pinned: bool = False
+    behind: bool = False
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A unit that waits for its vector: its number and the text to embed."""
+
+    unit: int
+    text: str
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Items of the sort asked for, and where to go on; `next` is None at the end."""
+
+    items: tuple[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo, ...]
+    next: str | None = None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """An inconsistency that `check` found: what it is, where, and how to mend it."""
+
+    what: str
+    where: str
+    fix: str = ""
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of a scope, and facts of the whole database."""
+
+    namespaces: int
+    threads: int
+    messages: int
+    nodes: int
+    records: dict[str, int]
+    retired: int
+    receipts: int
+    checkpoints: int
+    units: int
+    pending: int
+    schema_version: int
+    embedder: Fingerprint | None
+    size_bytes: int
+    engine: str

@@ -1,0 +1,77 @@
+"""Candidates for a query, with the counts that ranking needs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from bethink.messages import Trust
+from bethink.records import RecordKind
+from bethink.storage.base.scope import Scope
+from bethink.values import Namespace
+
+__all__ = ["Candidate", "Found", "Search"]
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """Candidates for a query; ranking them is `retrieval.rank`, the same for every backend.
+
+    Contract:
+        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
+          pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
+          more than four times `limit`, and `kinds` names all.
+        - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
+          `vector` is None.
+        - filters (`scope`, `kinds`, `current`) hold inside each leg, before any limit.
+        - the union of both is returned, each candidate with everything ranking needs; order is unspecified.
+        - retired records are left out unless `current` is False.
+    """
+
+    scope: Scope
+    terms: tuple[str, ...] = ()
+    vector: bytes | None = None
+    kinds: tuple[Literal["message", "note", "insight", "summary"], ...] = ("message", "note", "insight", "summary")
+    limit: int = 200
+    current: bool = True
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A unit that may answer the query.
+
+    Attributes:
+        counts: how often each query term occurs in it (absent: not at all).
+        length: how many terms it has in all.
+        cosine: similarity to the query's vector, -1 to 1; None if it has no vector (yet) or none was asked for.
+    """
+
+    kind: Literal["message"] | RecordKind
+    id: str
+    namespace: Namespace
+    thread_id: str | None
+    seq: int
+    text: str
+    speaker: str
+    trust: Trust
+    at: datetime
+    counts: dict[str, int]
+    length: int
+    cosine: float | None = None
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `search`: candidates, and statistics of the units in scope.
+
+    Attributes:
+        units: how many there are.
+        mean_length: their mean number of terms.
+        frequency: for each query term, in how many of them it occurs (absent: none).
+        pending: how many still wait for their vector.
+    """
+
+    candidates: tuple[Candidate, ...]
+    units: int
+    mean_length: float
+    frequency: dict[str, int]
+    pending: int
