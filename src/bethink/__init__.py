@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
+    from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
     "AsyncTurn",
@@ -83,6 +85,7 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "LanguageModel",
     "Lease",
     "Line",
     "Memory",
@@ -96,8 +99,10 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileEntry",
+    "Prompt",
     "Ranker",
     "RecallResult",
+    "Reply",
     "Retention",
     "SchemaError",
     "Settings",
@@ -118,6 +123,7 @@ __all__ = [
     "ToolCall",
     "Turn",
     "Turns",
+    "Usage",
     "Verification",
     "policy_from",
 ]
@@ -162,6 +168,7 @@ _HOMES = {
     ),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
+    "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),

@@ -37,6 +37,7 @@ from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.context import Context
+    from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
     from bethink.steps.import_file import ImportReport
@@ -57,7 +58,11 @@ async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 class AsyncMemory:
-    """`Memory` for an event loop; arguments and results are the same."""
+    """`Memory` for an event loop; arguments and results are the same.
+
+    The language model may also be an `AsyncLanguageModel`, or an `async def` function: it is asked on the loop of the caller. A
+    synchronous one is asked in worker threads.
+    """
 
     def __init__(
         self,
@@ -69,6 +74,7 @@ class AsyncMemory:
         counter: TokenCounter | None = None,
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
@@ -85,6 +91,11 @@ class AsyncMemory:
             durability=durability,
             store=store,
         )
+        if language_model is not None:
+            from bethink.models.language import as_any_model
+
+            # Not by way of `Memory`, which takes none that is asynchronous.
+            self._sync._engine.language_model = as_any_model(language_model)
 
     @classmethod
     def _of(cls, memory: Memory) -> AsyncMemory:

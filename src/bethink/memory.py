@@ -54,6 +54,7 @@ from bethink.values import Namespace, check_id, check_json, check_namespace, che
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.models.language import GivenModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
 
 __all__ = ["Memory", "Profile", "ProfileEntry"]
@@ -90,12 +91,15 @@ class Memory:
         counter: counts tokens; the built-in one errs upwards for every model.
         clock: tells the time.
         ranker: parameters of the ranking.
+        language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
+            to text. None does without.
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
 
     Raises:
         SchemaError, CorruptStore: the file is of a newer version, of somebody else, or damaged.
+        InvalidInput: the language model is none, or asynchronous.
     """
 
     def __init__(
@@ -108,16 +112,19 @@ class Memory:
         counter: TokenCounter | None = None,
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        language_model: GivenModel | None = None,
         policy: Policy | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
         from bethink.engine import Engine
+        from bethink.models.language import as_model
         from bethink.models.tokens import BuiltinCounter
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
         self._policy = policy_or(policy, Hybrid())
+        model = None if language_model is None else as_model(language_model)
         self._engine: Engine = Engine(
             store if store is not None else _open_store(path, durability),
             clock=clock or SystemClock(),
@@ -125,6 +132,7 @@ class Memory:
             embedder=_default_embedder() if embedder == "auto" else embedder,
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
+            language_model=model,
         )
 
     @classmethod

@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         recall_limit: how many hits `recall` returns when `k` is not given.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
+        model_timeout: how long one call of a language model may take; None for as long as it likes.
     """
 
     window: int = 8_000
@@ -56,6 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recall_limit: int = 8
     embed_at_recall: int = 256
     retention: Retention = Retention()
+    model_timeout: timedelta | None = timedelta(seconds=60)
 
     def __post_init__(self) -> None:
         for name in ("window", "segment_messages", "node_tokens", "profile_size", "summary_tokens", "recall_limit"):
@@ -71,3 +73,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 0 <= self.memory_share < 1:
             raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        if self.model_timeout is not None and self.model_timeout <= timedelta():
+            raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")
