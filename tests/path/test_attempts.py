@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bethink.compaction.attempts import Attempt, Backoff, attempt_of, is_due, retry_after, span_key
+from bethink.compaction.attempts import Backoff, attempt_of, is_due, retry_after, span_key
 from bethink.compaction.model_summary import Failed, Outcome, Written
 from bethink.errors import InvalidInput
 from bethink.models.language import Usage
+from bethink.storage.base import Attempt
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 SPAN = span_key(["m1", "m2"])

@@ -13,17 +13,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Literal
 
 import msgspec
 
-from bethink.compaction.model_reply import FailureReason
 from bethink.compaction.model_summary import Failed, Outcome
 from bethink.compaction.prompts import PROMPT_FINGERPRINT
 from bethink.errors import InvalidInput
-from bethink.models.language import Usage
+from bethink.storage.base import Attempt
 
-__all__ = ["Attempt", "Backoff", "attempt_of", "is_due", "retry_after", "span_key"]
+__all__ = ["Backoff", "attempt_of", "is_due", "retry_after", "span_key"]
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,40 +50,6 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("backoff.jitter", f"{self.jitter}", "use a share from 0 to below 1")
         if self.attempts < 1:
             raise InvalidInput("backoff.attempts", f"{self.attempts}", "use 1 or more")
-
-
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One time that a model was asked for the summary of a span.
-
-    Attributes:
-        span: what it was to summarise (see `span_key`).
-        node_id: the node that the summary was for.
-        model: its name.
-        at: when it ended.
-        number: which attempt it was for this span and model, from 1.
-        reason: why it failed; "" for one that succeeded.
-        detail: what happened, in a few words that quote nothing.
-        usage: what the calls took.
-        retry_at: when to ask again; None after a success, and where the span is given up.
-    """
-
-    span: str
-    node_id: str
-    model: str
-    at: datetime
-    number: int = 1
-    reason: FailureReason | Literal[""] = ""
-    detail: str = ""
-    usage: Usage = Usage()
-    retry_at: datetime | None = None
-
-    @property
-    def failed(self) -> bool:
-        return self.reason != ""
-
-    @property
-    def given_up(self) -> bool:
-        return self.failed and self.retry_at is None
 
 
 def span_key(sources: Iterable[str]) -> str:
