@@ -48,10 +48,12 @@ if TYPE_CHECKING:
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
-    from bethink.records import Decision, Insight, Line, Note, Source, Summary
+    from bethink.records import Decision, Insight, Line, Node, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Retention, Settings
-    from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.settings import Backoff, Retention, Settings
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
+    from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
@@ -63,6 +65,8 @@ __all__ = [
     "AsyncMemory",
     "AsyncThread",
     "AsyncTurn",
+    "Attempt",
+    "Backoff",
     "BethinkError",
     "BudgetError",
     "Chain",
@@ -92,6 +96,7 @@ __all__ = [
     "Message",
     "Messages",
     "MissingExtra",
+    "Node",
     "NotFound",
     "Note",
     "Part",
@@ -102,6 +107,7 @@ __all__ = [
     "Prompt",
     "Ranker",
     "RecallResult",
+    "RefineReport",
     "Reply",
     "Retention",
     "SchemaError",
@@ -114,6 +120,7 @@ __all__ = [
     "StoreError",
     "Summarize",
     "Summary",
+    "SummaryNode",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
@@ -169,10 +176,12 @@ _HOMES = {
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
-    "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Retention", "Settings"),
-    "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "settings": ("Backoff", "Retention", "Settings"),
+    "steps.refine": ("RefineReport",),
+    "steps.summaries": ("SummaryNode",),
+    "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
