@@ -17,6 +17,7 @@ from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, Node, Summary
 from bethink.storage._reference_checkpoints import without
+from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
 from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
@@ -165,7 +166,7 @@ def _drop_messages(state: State, gone: _Gone) -> None:
             info = replace(thread.info, count=len(messages))
             attempts = attempts_at(left, thread.attempts)
             left_of = replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints, attempts=attempts)
-            state.put_thread(left_of)
+            state.put_thread(without_marks(left_of, going))
 
 
 def _nodes_without(nodes: tuple[Node, ...], going: dict[int, str]) -> tuple[Node, ...]:

@@ -1,0 +1,69 @@
+"""Tiers and scores beside messages in SQLite: marked, read, and what forks and forgets do to them.
+
+A row for each message that has one, under the message's number: an append writes none, and a thread's lie together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bethink.errors import NotFound
+from bethink.marks import Scored, Tiered, tier_of
+from bethink.storage.base import Mark
+from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.values import SEQ_BITS, decode_message, listed, micros, moment, path_of
+
+__all__ = ["drop", "fork", "mark", "read"]
+
+
+def mark(database: Database, request: Mark) -> None:
+    """See `storage.base.Mark`."""
+    rows = database.execute(q.find_thread, (path_of(request.namespace), request.thread_id))
+    if not rows:
+        raise NotFound(f"thread {request.thread_id!r} is not in this namespace")
+    thread = rows[0][0]
+    first = thread << SEQ_BITS
+    seqs = [seq for seq, _ in (*request.tiers, *request.scores)]
+    # A number that is no seq might be that of another thread's message.
+    found = database.execute(q.messages_by_number, (listed(first + seq for seq in seqs if 0 < seq < 1 << SEQ_BITS),))
+    messages = {seq: decode_message(body, seq, group, raw, form) for _, seq, group, body, raw, form in found}
+    for seq in seqs:
+        if seq not in messages:
+            raise NotFound(f"thread {request.thread_id!r} has no message {seq}")
+    tiers = dict(_tiers(database, thread)) if request.tiers else {}
+    at = micros(request.at)
+    for seq, tier in request.tiers:
+        if tier != tier_of(messages[seq], tiers):
+            tiers[seq] = Tiered(tier, request.at)
+            database.execute(q.set_tier, (first + seq, tier, at))
+    if request.scores:
+        database.executemany(q.set_score, [(first + seq, score, request.author, at) for seq, score in request.scores])
+
+
+def read(database: Database, thread: int, seqs: Sequence[int]) -> tuple[dict[int, Tiered], dict[int, Scored]]:
+    """The tiers of a thread, and the scores of some of its messages, by seq."""
+    first = thread << SEQ_BITS
+    scores = database.execute(q.scores_of_messages, (listed(first + seq for seq in seqs),)) if seqs else []
+    return (
+        _tiers(database, thread),
+        {number - first: Scored(score, author, moment(at)) for number, score, author, at in scores},
+    )
+
+
+def _tiers(database: Database, thread: int) -> dict[int, Tiered]:
+    first = thread << SEQ_BITS
+    rows = database.execute(q.tiers_between, (first, first + (1 << SEQ_BITS) - 1))
+    return {number - first: Tiered(tier, moment(at)) for number, tier, at in rows}
+
+
+def fork(database: Database, span: tuple[int, int], moved: int) -> None:
+    """Copy those of the messages in a span of numbers, for copies of these that were moved."""
+    database.execute(q.fork_tiers, (*span, moved))
+    database.execute(q.fork_scores, (*span, moved))
+
+
+def drop(database: Database, messages: str) -> None:
+    """Remove those of some messages (numbers as `listed`)."""
+    database.execute(q.drop_tiers, (messages,))
+    database.execute(q.drop_scores, (messages,))
