@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
+    from bethink.marks import Tiered
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
@@ -124,6 +125,7 @@ __all__ = [
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
+    "Tiered",
     "Tiers",
     "TokenWindow",
     "Tokens",
@@ -173,6 +175,7 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
+    "marks": ("Tiered",),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),

@@ -23,6 +23,7 @@ from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
+from bethink.marks import Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
@@ -311,6 +312,12 @@ class AsyncThread:
 
     async def expand(self, node_id: str) -> list[Message]:
         return await _hop(self._sync.expand, node_id)
+
+    async def promote(self, message: int | str, tier: Tier = "permanent") -> Tier:
+        return await _hop(self._sync.promote, message, tier)
+
+    async def tiers(self) -> dict[int, Tiered]:
+        return await _hop(self._sync.tiers)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

@@ -23,7 +23,7 @@ from bethink.cli.render import around
 from bethink.models.minilm import MiniLM
 
 VERBS = (
-    *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
+    *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("context", "replay", "recall", "profile", "store", "cite"),
     *("forget", "verify", "check", "stats", "flush", "reembed", "bench", "bench append", "bench context", "bench locomo"),
     *("bench facts", "bench growth", "bench open", "bench tokens"),
@@ -128,8 +128,9 @@ def test_version() -> None:
     ("arguments", "keys"),
     [
         (["threads"], {"namespace", "threads"}),
-        (["show", "trip"], {"thread", "messages"}),
+        (["show", "trip"], {"thread", "messages", "tiers"}),
         (["add", "trip", "user", "Hello again."], {"thread_id", "message"}),
+        (["promote", "trip", "2"], {"thread_id", "message", "tier", "before"}),
         (["end", "trip"], {"thread_id", "summary"}),
         (
             ["context", "trip", "--budget", "500"],
@@ -166,6 +167,16 @@ def test_messages_are_shown_in_order_and_the_newest_first_to_stay(shell: Shell) 
 def test_an_added_message_is_the_next_of_its_thread(shell: Shell) -> None:
     message = shell.json("add", "trip", "user", "Hi.", "--name", "ada", "--metadata", '{"n": 1}')["message"]
     assert (message["seq"], message["role"], message["name"], message["metadata"]) == (6, "user", "ada", {"n": 1})
+
+
+def test_a_promoted_message_is_shown_with_its_tier_and_pinned(shell: Shell) -> None:
+    message = shell.json("show", "trip")["messages"][1]["id"]
+    found = shell.json("promote", "trip", "2")
+    assert found == {"thread_id": "trip", "message": "2", "tier": "permanent", "before": "working"}
+    assert shell.json("promote", "trip", message, "--tier", "long_term")["before"] == "permanent"
+    assert shell.json("show", "trip")["tiers"] == {"2": "long_term"}
+    assert "  long_term" in shell.text("show", "trip").splitlines()[2]
+    assert shell.error("promote", "trip", "9", code=3)["type"] == "NotFound"
 
 
 def test_a_context_keeps_its_budget_and_replays_to_the_same_messages(shell: Shell) -> None:

@@ -45,9 +45,10 @@ def build_context(
         raise BudgetError(budget, 1, (("one of the tokens", 1),))
     cursor = derive(engine, namespace, hold=thread_id)
     view = view_thread(engine, namespace, thread_id, budget, policy)
-    shown = [message for group in view.recent for message in group.messages]
+    shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]
     if query is None:
-        query = next((message.text for message in reversed(shown) if message.role == "user"), "")
+        asked = [message for message in shown if message.role == "user"]
+        query = max(asked, key=lambda message: message.seq).text if asked else ""
     items = _items(engine, namespace, thread_id, view, shown, query, budget)
     found = Sources(
         pinned=view.pinned,
@@ -116,7 +117,7 @@ def _with_changes(items: Sequence[Item], changed: Mapping[str, Insight]) -> list
 
 
 def _summary_items(engine: Engine, view: View, shown: Sequence[Message], budget: int) -> list[Item]:
-    """Lines of the folded past that say something the recent messages do not, each once, in the order of their nodes.
+    """Lines of the folded past that say something the messages in view do not, each once, in the order of their nodes.
 
     The lines of `view.segments` have the first choice of the room.
     """

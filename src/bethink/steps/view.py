@@ -3,12 +3,15 @@
 A policy decides. One that folds is given what is not folded yet, and its folds are stored here; folding hides nothing: a larger
 budget shows folded messages again. One that is a mere window is given the newest messages, page after page until it needs no
 more, so that its cost does not grow with the thread.
+
+Tiers are those of now (`marks`). What was made permanent after it was folded is pinned again; what is permanent no longer, and
+was passed over when the messages around it were folded, comes first among what is not folded.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -18,11 +21,11 @@ from bethink.compaction.policies import Policy, Room
 from bethink.context.compose import size_of
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
+from bethink.marks import TIERS, Tiered, is_pinned, tier_of
 from bethink.messages import Group, Message, groups, ranges
 from bethink.records import Decision, Node
 from bethink.steps.append import append
 from bethink.storage.base import Fold, Get, Read, Scope, Transcript
-from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
 __all__ = ["View", "view_thread"]
@@ -61,13 +64,14 @@ def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, bud
     for _ in range(_ATTEMPTS):
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
-        pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through))
+        pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
+        talk = _not_covered(talk, transcript.nodes, thread.folded_through)
+        sight = _Sight(engine, budget, policy, transcript, pinned, talk)
         planned = sight.plan
         if not planned.fold:
             if transcript.nodes:
                 engine.notice(namespace, thread_id, folded=False)
-            recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
+            recent = _with_older(engine, transcript, planned.keep, planned.again, sight.size)
             return _view(engine, namespace, sight, recent, transcript.nodes)
         nodes = fold(
             planned.fold,
@@ -82,7 +86,8 @@ def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, bud
             namespace=namespace,
             thread_id=thread_id,
             nodes=nodes,
-            through=planned.through,
+            # What folds may be older than all that is folded already: see the module's head.
+            through=max(planned.through, thread.folded_through),
             expected_through=thread.folded_through,
         )
         try:
@@ -100,14 +105,14 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
     """The newest of the log, folded or not."""
     limit = _PAGE
     while True:
-        read = Read(namespace=namespace, thread_id=thread_id, limit=limit, whole_groups=True, pinned=True)
+        read = Read(namespace=namespace, thread_id=thread_id, limit=limit, whole_groups=True, pinned=True, marks=True)
         try:
             transcript = engine.store.read(read)
         except NotFound:
             append(engine, namespace, thread_id, ())
             continue
-        pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine, budget, policy, pinned, talk)
+        pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
+        sight = _Sight(engine, budget, policy, transcript, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
             return _view(engine, namespace, sight, sight.plan.keep)
@@ -127,16 +132,31 @@ class _Sight:
     """Groups as a policy sees them, with its plan for them."""
 
     def __init__(
-        self, engine: Engine, budget: int, policy: Policy, pinned: tuple[Message, ...], talk: tuple[Group, ...]
+        self,
+        engine: Engine,
+        budget: int,
+        policy: Policy,
+        transcript: Transcript,
+        pinned: tuple[Message, ...],
+        talk: tuple[Group, ...],
     ) -> None:
         self._counter = engine.counter
         self.sizes: dict[int, int] = {}
         self.policy = policy
         self.pinned = pinned
+        self.tiers = transcript.tiers
         self.waiting = tuple(group for group in talk if group.open_calls)
         self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
         fixed = size_of(pinned, engine.counter)
-        room = Room(budget=budget, fixed=fixed, size=self.size, settings=engine.settings)
+        room = Room(
+            budget=budget,
+            fixed=fixed,
+            size=self.size,
+            settings=engine.settings,
+            pinned=pinned,
+            tiers=transcript.tiers,
+            scores=transcript.scores,
+        )
         self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
 
     def size(self, group: Group) -> int:
@@ -183,11 +203,13 @@ def _view(
 
 
 def _decisions(sight: _Sight, recent: tuple[Group, ...], nodes: tuple[Node, ...]) -> tuple[Decision, ...]:
-    """What is not among the recent groups: folded, now or earlier, left out, or waiting for a result."""
+    """What is not among the recent groups: folded, now or earlier, left out, or waiting for a result. And which of those shown
+    were given another tier.
+    """
     plan = sight.plan
-    found: list[Decision] = []
+    found = list(_promoted(sight, recent))
     folded = _seqs(plan.fold)
-    shown = [*folded, *_seqs(recent)]
+    shown = [*folded, *_seqs(recent), *(message.seq for message in sight.pinned)]
     earlier = _without(sorted(span for node in nodes for span in node.covers), shown)
     if earlier:
         found.append(Decision("earlier contexts", "folded", earlier, "summaries stand for them"))
@@ -201,6 +223,20 @@ def _decisions(sight: _Sight, recent: tuple[Group, ...], nodes: tuple[Node, ...]
     if sight.waiting:
         found.append(Decision("pairing", "waits", ranges(_seqs(sight.waiting)), "a call has no result yet"))
     return tuple(found)
+
+
+def _promoted(sight: _Sight, recent: tuple[Group, ...]) -> Iterator[Decision]:
+    """The messages in view that have another tier than they were appended with, one decision for each tier."""
+    shown = [*sight.pinned, *(message for group in recent for message in group.messages)] if sight.tiers else []
+    for tier in TIERS:
+        given = sorted(
+            message.seq
+            for message in shown
+            if message.seq in sight.tiers and tier_of(message, sight.tiers) == tier != message.tier
+        )
+        if given:
+            since = max(sight.tiers[seq].at for seq in given)
+            yield Decision("promote", "promoted", ranges(given), f"tier {tier} since {since.date().isoformat()}")
 
 
 def _seqs(found: Sequence[Group]) -> list[int]:
@@ -244,15 +280,19 @@ def _segments(engine: Engine, namespace: Namespace, roots: tuple[Node, ...], mos
     return tuple(sorted(found, key=lambda node: node.last_seq)[-most:])
 
 
+def _last_seq(group: Group) -> int:
+    return group.last_seq
+
+
 def _too_fast(thread_id: str) -> Conflict:
     return Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
 
 
-def _without_pinned(found: Sequence[Group]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
+def _without_pinned(found: Sequence[Group], tiers: Mapping[int, Tiered]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
     """Pinned messages by seq, and the groups of the others. What shares a group with a pinned message is pinned with it, unless
     one of its calls still waits for its result.
     """
-    pinned = [group for group in found if any(message.pinned for message in group.messages) and not group.open_calls]
+    pinned = [group for group in found if any(is_pinned(message, tiers) for message in group.messages) and not group.open_calls]
     if not pinned:
         return (), tuple(found)
     numbers = {group.number for group in pinned}
@@ -279,31 +319,70 @@ def _unfolded(engine: Engine, namespace: Namespace, thread_id: str) -> Transcrip
     for _ in range(_ATTEMPTS):
         through = thread.folded_through
         transcript = engine.store.read(
-            Read(namespace=namespace, thread_id=thread_id, after=through, whole_groups=True, pinned=True, nodes=True)
+            Read(
+                namespace=namespace,
+                thread_id=thread_id,
+                after=through,
+                whole_groups=True,
+                pinned=True,
+                nodes=True,
+                marks=True,
+            )
         )
         thread = transcript.thread
         if thread.folded_through == through:
-            return transcript
+            return _with_passed_over(engine, transcript)
         # Another process has folded between the two reads: some of these messages its nodes stand for already.
     raise _too_fast(thread_id)
 
 
+def _with_passed_over(engine: Engine, transcript: Transcript) -> Transcript:
+    """With messages before `folded_through` that no node stands for: pinned when those around them folded, and now not."""
+    thread = transcript.thread
+    read = {message.seq for message in transcript.messages}
+    spans = sorted(span for node in transcript.nodes for span in node.covers)
+    candidates = [(seq, seq) for seq in sorted(transcript.tiers) if seq <= thread.folded_through and seq not in read]
+    covered = [seq for first, last in spans for seq, _ in candidates if first <= seq <= last]
+    found: dict[int, Message] = {}
+    scores = dict(transcript.scores)
+    for first, last in _without(candidates, covered):
+        more = engine.store.read(
+            Read(
+                namespace=thread.namespace,
+                thread_id=thread.thread_id,
+                after=first - 1,
+                before=last + 1,
+                whole_groups=True,
+                marks=True,
+            )
+        )
+        found.update((message.seq, message) for message in more.messages)
+        scores |= more.scores
+    if not found:
+        return transcript
+    found.update((message.seq, message) for message in transcript.messages)
+    messages = tuple([found[seq] for seq in sorted(found)])
+    return msgspec.structs.replace(transcript, messages=messages, scores=scores)
+
+
 def _with_older(
-    engine: Engine, thread: ThreadInfo, recent: tuple[Group, ...], room: int, size: Callable[[Group], int]
+    engine: Engine, transcript: Transcript, recent: tuple[Group, ...], room: int, size: Callable[[Group], int]
 ) -> tuple[Group, ...]:
     """`recent`, with folded groups before it as far as there is room.
 
     A thread that was folded for a smaller budget is thereby shown verbatim again as far as a larger one allows.
     """
+    thread = transcript.thread
     before = thread.folded_through + 1
     while room > 0 and before > 1:
         page = engine.store.read(
             Read(namespace=thread.namespace, thread_id=thread.thread_id, before=before, limit=_PAGE, whole_groups=True)
         ).messages
         known = {group.number for group in recent}
-        found = [group for group in _without_pinned(groups(page))[1] if group.number not in known and not group.open_calls]
+        _, talk = _without_pinned(groups(page), transcript.tiers)
+        found = [group for group in talk if group.number not in known and not group.open_calls]
         fitting = newest_that_fit(found, room, size)
-        recent = fitting + recent
+        recent = tuple(sorted((*fitting, *recent), key=_last_seq))
         room -= sum(map(size, fitting))
         if len(fitting) < len(found) or not page:
             break

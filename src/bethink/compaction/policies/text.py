@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bethink.compaction.policies.base import Messages, Policy, Tokens, Turns
-from bethink.compaction.policies.chain import Chain
+from bethink.compaction.policies.base import Chain, Messages, Policy, Tokens, Turns
 from bethink.compaction.policies.folding import Hierarchy, Hybrid, Summarize
 from bethink.compaction.policies.tiers import Tiers
 from bethink.compaction.policies.window import SlidingWindow, TokenWindow
@@ -32,7 +31,9 @@ _UNITS: dict[str, type[Messages | Turns | Tokens]] = {
     "token": Tokens,
 }
 _POLICY = re.compile(r"\s*(?P<name>[a-z-]+)\s*(?:\((?P<knobs>[^()]*)\))?\s*")
-_KNOB = re.compile(r"\s*(?:(?P<field>[a-z_]+)\s*=)?\s*(?P<number>-?[\d_]+(?P<share>\.\d+)?)\s*(?P<unit>[a-z]+)?\s*")
+_KNOB = re.compile(
+    r"\s*(?:(?P<field>[a-z_]+)\s*=)?\s*(?:(?P<number>-?[\d_]+(?P<share>\.\d+)?)\s*(?P<unit>[a-z]+)?|(?P<word>[a-z]+))\s*"
+)
 
 
 def policy_from(text: str) -> Policy:
@@ -67,7 +68,9 @@ def _one(text: str) -> Policy:
     return kind(**knobs)
 
 
-def _value(knob: re.Match[str], *, plain: bool) -> int | float | Messages | Turns | Tokens:
+def _value(knob: re.Match[str], *, plain: bool) -> int | float | str | Messages | Turns | Tokens:
+    if knob["word"]:
+        return knob["word"]
     if knob["share"]:
         if knob["unit"]:
             raise InvalidInput("policy", "half a message", f"give a whole number of {knob['unit']}")
