@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -423,6 +424,16 @@ class TestPromote:
         with pytest.raises(NotFound):
             memory.thread("none").promote(1)
         assert (memory.thread("t").tiers(), memory.thread("none").tiers()) == ({}, {})
+
+    def test_an_export_says_the_tier_that_a_message_has_now(self, tmp_path: Path) -> None:
+        memory = memory_of(chat(10))
+        memory.thread("t").promote(3)
+        file = tmp_path / "export.jsonl"
+        file.write_bytes(b"".join(memory.export()))
+        with Memory(embedder=None, policy=SlidingWindow(2)) as restored:
+            restored.import_file(file)
+            assert pinned(restored.thread("t").context()) == [3]
+        assert memory.import_file(file).added == 0
 
     @pytest.mark.parametrize("tier", ["forever", "", 3, None])
     def test_what_is_no_tier_is_refused(self, tier: object) -> None:
