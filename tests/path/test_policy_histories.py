@@ -68,7 +68,6 @@ SINGLE = st.one_of(
         st.integers(0, 3) | st.integers(0, 3).map(Messages),
         st.integers(4, 10),
         st.sampled_from((None, None, None, 4, Messages(8), Tokens(90))),
-        st.sampled_from(("rules", "model")),
     ),
 )
 PROMOTIONS = st.lists(st.tuples(st.integers(0, 23), st.sampled_from(TIERS)), max_size=5)

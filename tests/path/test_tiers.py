@@ -162,19 +162,17 @@ class TestTiers:
         thread = [said("user"), calling("a"), result("a"), said("user"), said("assistant")]
         assert (seqs(arranged(Tiers(working=3), thread).keep), left(arranged(Tiers(working=3), thread))) == ([4, 5], [1, 2, 3])
 
-    def test_a_models_score_counts_where_it_is_asked_for(self) -> None:
+    def test_a_score_that_a_model_gave_counts(self) -> None:
         scored = {1: Scored(9, "judge", START), 2: Scored(1, "judge", START)}
         thread = [said("user"), said("assistant", "We decided to ship on 2026-05-04 with PostgreSQL 17."), *chat(10)]
-        assert seqs(arranged(Tiers(working=2, score="model"), thread, scores=scored).keep) == [1, 21, 22]
-        assert seqs(arranged(Tiers(working=2), thread, scores=scored).keep) == [2, 21, 22]
+        assert seqs(arranged(Tiers(working=2), thread, scores=scored).keep) == [1, 21, 22]
 
     def test_what_no_model_has_scored_is_scored_by_the_rules(self) -> None:
+        scored = {2: Scored(9, "judge", START)}
         thread = [said("user", "We decided to ship on 2026-05-04 with PostgreSQL 17."), *chat(10)]
-        assert seqs(arranged(Tiers(working=2, score="model"), thread).keep) == [1, 20, 21]
+        assert seqs(arranged(Tiers(working=2), thread, scores=scored).keep) == [1, 2, 20, 21]
 
-    @pytest.mark.parametrize(
-        "policy", [Tiers(), Tiers(Turns(3), Tokens(99), Messages(1), 11, Tokens(500), "model"), Tiers(permanent=4)]
-    )
+    @pytest.mark.parametrize("policy", [Tiers(), Tiers(Turns(3), Tokens(99), Messages(1), 11, Tokens(500)), Tiers(permanent=4)])
     def test_it_is_read_back_from_its_name(self, policy: Tiers) -> None:
         assert policy_from(policy.name) == policy
 
@@ -186,7 +184,6 @@ class TestTiers:
             {"important": True},
             {"permanent": Turns(3)},
             {"permanent": "all"},
-            {"score": "dice"},
         ],
         ids=str,
     )

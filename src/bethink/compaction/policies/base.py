@@ -82,7 +82,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         return tier_of(message, self.tiers)
 
     def importance(self, message: Message) -> int:
-        """How much a message matters, from 1 to 10: the score it was given, by rules where it has none."""
+        """How much a message matters, from 1 to 10: the score that a model gave it, or by rules (`compaction.importance`)."""
         scored = self.scores.get(message.seq)
         return importance(message) if scored is None else scored.score
 

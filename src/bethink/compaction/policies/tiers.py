@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from bethink.compaction.importance import importance
 from bethink.compaction.plan import Left, Plan, start_of_turn, start_of_turns
 from bethink.compaction.policies.base import Messages, Policy, Room, Tokens, Turns, check_least, figures
 from bethink.errors import BudgetError, InvalidInput
-from bethink.messages import Group, Message, Tier, groups
+from bethink.messages import Group, Tier, groups
 
 __all__ = ["Tiers"]
 
@@ -26,7 +25,7 @@ class Tiers(Policy, frozen=True):
 
     permanent   always: it is pinned. With a limit, more than that is an error, since none of it may be left out
     long_term   the newest `long_term`, however much was said since
-    working     the newest `working`; one that scores `important` or more counts as long_term
+    working     the newest `working`; one that scores `important` or more counts as long_term (see `Room.importance`)
     ephemeral   the newest `ephemeral`: by default none once its turn is over
 
     A group has the highest tier of its messages, and goes or stays whole. Where the newest that do not fit lie between others,
@@ -37,13 +36,11 @@ class Tiers(Policy, frozen=True):
         important: a score from 1 to 10; 11 for none.
         permanent: `Messages(n)` or `Tokens(n)` that permanent messages may take together, calls and results that belong to
             them counted in; None for no limit of their own.
-        score: "rules" (see `compaction.importance`); or "model", for the scores that a model gave, and rules for what has none
-            yet.
 
     Raises:
         BudgetError: a limit below 0, or all of them 0, which would keep nothing; when a context is made, permanent messages
             beyond `permanent`, with what they are and by how much.
-        InvalidInput: a limit or a score that is none.
+        InvalidInput: a limit that is none.
     """
 
     long_term: Limit = 20
@@ -51,7 +48,6 @@ class Tiers(Policy, frozen=True):
     ephemeral: Limit = 0
     important: int = 7
     permanent: int | Messages | Tokens | None = None
-    score: Literal["rules", "model"] = "rules"
 
     def __post_init__(self) -> None:
         for tier in _LIMITED:
@@ -61,8 +57,6 @@ class Tiers(Policy, frozen=True):
             raise InvalidInput("tiers.permanent", "a number of turns", "give Messages(n) or Tokens(n), or None for no limit")
         if self.permanent is not None:
             check_least("tiers", "permanent", _number(self.permanent), _unit(self.permanent), 0)
-        if self.score not in ("rules", "model"):
-            raise InvalidInput("tiers.score", "none of the two", 'use "rules" or "model"')
         if not any(_number(getattr(self, tier)) for tier in _LIMITED):
             raise BudgetError(0, 1, (("one of the messages", 1),), of="tiers", unit="messages")
 
@@ -105,11 +99,8 @@ class Tiers(Policy, frozen=True):
             return "long_term"
         if "working" not in tiers:
             return "ephemeral"
-        scored = (self._importance(message, room) for message in group.messages if room.tier(message) == "working")
+        scored = (room.importance(message) for message in group.messages if room.tier(message) == "working")
         return "long_term" if max(scored) >= self.important else "working"
-
-    def _importance(self, message: Message, room: Room) -> int:
-        return room.importance(message) if self.score == "model" else importance(message)
 
     def _check_permanent(self, room: Room) -> None:
         """Raise BudgetError where more is permanent than `permanent` allows."""
