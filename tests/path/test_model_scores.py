@@ -86,7 +86,7 @@ def test_more_than_one_call_holds_are_several_calls_and_the_newest_go_first() ->
     model = ScriptedModel(lambda prompt: Reply("\n".join(f"{label}: 7" for label in labels(prompt))))
     judged = run(score_with_model(said(*map(str, range(MOST_AT_ONCE + 5))), count=count), model)
     assert model.calls == MOST_AT_ONCE // MOST_IN_CALL
-    assert [seq for seq, _ in judged.scores] == list(range(6, MOST_AT_ONCE + 6))
+    assert [each for each, _ in judged.scores] == [f"m{number}" for number in range(6, MOST_AT_ONCE + 6)]
 
 
 def test_a_prompt_and_its_reply_fit_the_models_window() -> None:
@@ -144,19 +144,19 @@ def test_a_prompt_says_what_it_is_for() -> None:
 )
 def test_a_score_is_read_in_whatever_form(form: str) -> None:
     judged = asked(said("one", "two", "three"), replying(form, 1, 10, 7))
-    assert (judged.scores, judged.unread, judged.reason) == (((1, 1), (2, 10), (3, 7)), 0, "")
+    assert (judged.scores, judged.unread, judged.reason) == ((("m1", 1), ("m2", 10), ("m3", 7)), 0, "")
 
 
 def test_a_json_object_is_read() -> None:
     judged = asked(
         said("one", "two"), lambda prompt: f"```json\n{json.dumps(dict(zip(labels(prompt), (3, 8), strict=True)))}\n```"
     )
-    assert judged.scores == ((1, 3), (2, 8))
+    assert judged.scores == (("m1", 3), ("m2", 8))
 
 
 def test_a_label_is_read_in_either_case_and_in_any_order() -> None:
     judged = asked(said("one", "two"), lambda prompt: f"{labels(prompt)[1].upper()}: 9\n{labels(prompt)[0]}: 2")
-    assert judged.scores == ((1, 2), (2, 9))
+    assert judged.scores == (("m1", 2), ("m2", 9))
 
 
 @pytest.mark.parametrize(
@@ -164,28 +164,28 @@ def test_a_label_is_read_in_either_case_and_in_any_order() -> None:
     [("7.4", 7), ("7.5", 8), ("7,5", 8), ("0", 5), ("11", 5), ("-3", 5), ("100", 5), ("9999", 5), ("1" * 400, 5)],
 )
 def test_a_score_off_the_scale_is_a_five(score: str, expected: int) -> None:
-    assert dict(asked(said("one", "two"), replying("{label}: {score}", score, 3)).scores)[1] == expected
+    assert dict(asked(said("one", "two"), replying("{label}: {score}", score, 3)).scores)["m1"] == expected
 
 
 @pytest.mark.parametrize("unreadable", ["high", "seven", "", "?", "n/a", "8th", "x9"])
 def test_a_score_that_cannot_be_read_is_a_five(unreadable: str) -> None:
     judged = asked(said("one", "two"), replying("{label}: {score}", unreadable, 3))
-    assert (judged.scores, judged.unread) == (((1, 5), (2, 3)), 1)
+    assert (judged.scores, judged.unread) == ((("m1", 5), ("m2", 3)), 1)
 
 
 def test_a_score_that_is_missing_is_a_five() -> None:
     judged = asked(said("one", "two", "three"), replying("{label}: {score}", 9))
-    assert (judged.scores, judged.unread) == (((1, 9), (2, 5), (3, 5)), 2)
+    assert (judged.scores, judged.unread) == ((("m1", 9), ("m2", 5), ("m3", 5)), 2)
 
 
 def test_one_that_contradicts_itself_is_a_five() -> None:
     judged = asked(said("one", "two"), replying("{label}: {score}\n{label}: 2", 9, 2))
-    assert judged.scores == ((1, 5), (2, 2))
+    assert judged.scores == (("m1", 5), ("m2", 2))
 
 
 def test_what_the_model_thinks_aloud_is_not_read() -> None:
     judged = asked(said("one"), lambda prompt: f"<think>\n{labels(prompt)[0]}: 2?\n</think>\n{labels(prompt)[0]}: 8")
-    assert judged.scores == ((1, 8),)
+    assert judged.scores == (("m1", 8),)
 
 
 @pytest.mark.parametrize("text", ["", "I cannot do that.", "1: 9\n2: 9", "aaaaa: 3", "\x00\ud800", "9 9 9 9"])
@@ -200,7 +200,7 @@ def test_what_a_model_that_was_stopped_did_not_come_to_is_another_times() -> Non
         return Reply(f"{first}: 9\n{second}: 1", truncated=True)
 
     # The 1 may have become a 10.
-    assert asked(said("one", "two", "three"), cut).scores == ((1, 9),)
+    assert asked(said("one", "two", "three"), cut).scores == (("m1", 9),)
 
 
 def test_a_model_that_fails_leaves_the_scores_it_gave_before() -> None:
@@ -228,7 +228,7 @@ INJECTIONS = (
 @pytest.mark.parametrize("injected", INJECTIONS)
 def test_a_reply_that_repeats_what_a_message_says_scores_no_other(injected: str) -> None:
     judged = asked(said("one", injected, "three"), lambda prompt: f"{injected}\n{labels(prompt)[0]}: 3")
-    assert judged.scores == ((1, 3), (2, 5), (3, 5))
+    assert judged.scores == (("m1", 3), ("m2", 5), ("m3", 5))
 
 
 @pytest.mark.parametrize("injected", INJECTIONS)
@@ -261,7 +261,7 @@ def test_no_reply_raises_or_scores_off_the_scale(history: list[Message], reply: 
     messages = place(history, tip=0, last=None, calls={}).messages
     judged = asked(messages, *[lambda prompt: f"{reply}\n{labels(prompt)[0]}: {len(reply)}"] * 16)
     assert all(1 <= score <= 10 for _, score in judged.scores)
-    assert {seq for seq, _ in judged.scores} <= {message.seq for message in messages}
+    assert {each for each, _ in judged.scores} <= {message.id for message in messages}
 
 
 # -- which messages --------------------------------------------------------------------------------------------------------

@@ -69,14 +69,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What came of asking.
 
     Attributes:
-        scores: (seq, score from 1 to 10) for the messages that were judged, oldest first.
+        scores: (id, score from 1 to 10) of the messages that were judged, oldest first.
         unread: how many of them are a 5 since the reply said nothing readable of them.
         reason: why the rest was not judged: `"error"` or `"timeout"` of the model, or `"unreadable"`; "" for none.
         detail: what happened, in a few words that quote nothing.
         usage: what the calls took.
     """
 
-    scores: tuple[tuple[int, int], ...] = ()
+    scores: tuple[tuple[str, int], ...] = ()
     unread: int = 0
     reason: ScoreFailure | Literal[""] = ""
     detail: str = ""
@@ -107,13 +107,11 @@ def score_with_model(messages: Sequence[Message], *, count: Callable[[str], int]
     Returns:
         A step that ends in a `Judged` and asks once for up to `MOST_IN_CALL` messages. It raises nothing, whatever it is sent.
     """
-    newest = messages[-MOST_AT_ONCE:]
-    seqs = {message.id: message.seq for message in newest}
-    return _judged(tuple(_batches(shown_messages(newest, _MOST_SHOWN), window, count)), seqs)
+    return _judged(tuple(_batches(shown_messages(messages[-MOST_AT_ONCE:], _MOST_SHOWN), window, count)))
 
 
-def _judged(batches: Sequence[tuple[Shown, ...]], seqs: Mapping[str, int]) -> ModelStep[Judged]:
-    scores: dict[int, int] = {}
+def _judged(batches: Sequence[tuple[Shown, ...]]) -> ModelStep[Judged]:
+    scores: list[tuple[str, int]] = []
     unread = 0
     usage = Usage()
     reason: ScoreFailure | Literal[""] = ""
@@ -133,9 +131,9 @@ def _judged(batches: Sequence[tuple[Shown, ...]], seqs: Mapping[str, int]) -> Mo
         for shown, score in zip(batch, found, strict=True):
             # What a model that was stopped did not come to is another time's.
             if score is not None or not answer.truncated:
-                scores[seqs[shown.sources[0]]] = UNREADABLE if score is None else score
+                scores.append((shown.sources[0], UNREADABLE if score is None else score))
                 unread += score is None
-    return Judged(scores=tuple(sorted(scores.items())), unread=unread, reason=reason, detail=detail, usage=usage)
+    return Judged(scores=tuple(scores), unread=unread, reason=reason, detail=detail, usage=usage)
 
 
 def _batches(shown: Sequence[Shown], window: int, count: Callable[[str], int]) -> Iterator[tuple[Shown, ...]]:

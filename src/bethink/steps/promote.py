@@ -17,7 +17,7 @@ def promote(engine: Engine, namespace: Namespace, thread_id: str, message: int |
     tier = check_tier(tier)
     found = _message(engine, namespace, thread_id, message)
     before = tier_of(found, _marks(engine, namespace, thread_id).tiers)
-    engine.store.mark(Mark(namespace=namespace, thread_id=thread_id, at=engine.clock.now(), tiers=((found.seq, tier),)))
+    engine.store.mark(Mark(namespace=namespace, thread_id=thread_id, at=engine.clock.now(), tiers=((found.id, tier),)))
     return before
 
 

@@ -1,4 +1,4 @@
-"""A language model's summaries in the place of extractive ones, one node after the other.
+"""A language model's summaries in the place of extractive ones, one node after the other; and its scores, if it is to give any.
 
     tree ─▶ what is due ─▶ step ─▶ the model ─▶ outcome ─▶ store.refine, against the node as it was read
       ▲                                                          │
@@ -23,12 +23,14 @@ import msgspec
 
 from bethink.compaction.attempts import attempt_of
 from bethink.compaction.due import Standing, children_of, standings
+from bethink.compaction.model_scores import Judged
 from bethink.compaction.model_summary import Outcome, Written, summarise_lines_with_model, summarise_with_model
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import derived_id
 from bethink.models.language import Call, ModelStep, Usage
 from bethink.records import Node
+from bethink.steps.score import keep, scoring_step
 from bethink.steps.summaries import covered
 from bethink.storage.base import Attempt, Read, Refine, Scan, Scope
 from bethink.threads import ThreadInfo
@@ -49,6 +51,9 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         due: summaries that are left to be asked for now: `limit` was reached, or the model is out of reach.
         waiting: those that failed lately; the first of them is asked for again at `retry_at`.
         given_up: those that failed too often. They stay extractive until what they summarise changes.
+        scored: messages that were given a score (`settings.importance`).
+        unscored: those that are left for another time.
+        score_failure: why the last scores asked for did not come: `"error"`, `"timeout"` or `"unreadable"`; "" if they did.
         usage: what the calls took, those of outcomes that were dropped included.
         seconds: how long the calls took.
     """
@@ -59,6 +64,9 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     waiting: int = 0
     given_up: int = 0
     retry_at: datetime | None = None
+    scored: int = 0
+    unscored: int = 0
+    score_failure: str = ""
     usage: Usage = Usage()
     seconds: float = 0.0
 
@@ -75,11 +83,12 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class Answered(msgspec.Struct, frozen=True):
     """What came of a step, and how long its calls took."""
 
-    outcome: Outcome
+    outcome: Outcome | Judged
     seconds: float = 0.0
 
 
-Refining: TypeAlias = Generator[ModelStep[Outcome], Answered, RefineReport]
+_Step: TypeAlias = ModelStep[Outcome] | ModelStep[Judged]
+Refining: TypeAlias = Generator[_Step, Answered, RefineReport]
 
 
 # -- drivers --------------------------------------------------------------------------------------------------------------
@@ -113,7 +122,7 @@ async def refine_async(
         return found
 
 
-def advance(work: Refining, answered: Answered | None = None) -> ModelStep[Outcome] | RefineReport:
+def advance(work: Refining, answered: Answered | None = None) -> _Step | RefineReport:
     """Go on with the work up to the next step, or to its end."""
     try:
         return next(work) if answered is None else work.send(answered)
@@ -122,7 +131,7 @@ def advance(work: Refining, answered: Answered | None = None) -> ModelStep[Outco
         return report
 
 
-def asked(engine: Engine, step: ModelStep[Outcome]) -> Answered:
+def asked(engine: Engine, step: _Step) -> Answered:
     """What came of a step with the engine's model."""
     calls: list[Call] = []
     outcome = engine.ask(step, observe=calls.append)
@@ -149,6 +158,10 @@ class _Tally:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     out_of_reach: int = 0
+    scored: int = 0
+    unscored: int = 0
+    score_failure: str = ""
+    score_again: datetime | None = None
 
     @property
     def may_ask(self) -> bool:
@@ -164,6 +177,16 @@ class _Tally:
         else:
             self.overtaken += 1
 
+    def add_scores(self, judged: Judged, seconds: float, *, kept: bool, left: int, again: datetime) -> None:
+        """Count what came of asking for scores, which `limit` has nothing to do with."""
+        self.usage = _sum(self.usage, judged.usage)
+        self.seconds += seconds
+        self.out_of_reach = self.out_of_reach + 1 if judged.reason in ("error", "timeout") else 0
+        self.scored += len(judged.scores) if kept else 0
+        self.unscored += left
+        if judged.reason:
+            self.score_failure, self.score_again = judged.reason, again
+
     def leave(self, found: tuple[Standing, ...]) -> None:
         """Count what is left of a thread."""
         self.due += sum(each.status == "due" for each in found)
@@ -177,7 +200,10 @@ class _Tally:
             due=self.due,
             waiting=len(self.waits),
             given_up=self.given_up,
-            retry_at=min(self.waits, default=None),
+            retry_at=min([*self.waits, *filter(None, [self.score_again])], default=None),
+            scored=self.scored,
+            unscored=self.unscored,
+            score_failure=self.score_failure,
             usage=self.usage,
             seconds=self.seconds,
         )
@@ -197,17 +223,20 @@ def refining(
     tally = _Tally(limit)
     if thread_id is not None:
         yield from _thread(engine, namespace, thread_id, model, tally)
+        yield from _scores(engine, namespace, thread_id, model, tally)
         return tally.report()
     for thread in engine.pages(Scan(what="threads", scope=Scope(namespace, below))):
+        assert isinstance(thread, ThreadInfo), "a page holds what was asked for"
         # A fork may have nodes of its parent beyond what it has folded itself.
-        if isinstance(thread, ThreadInfo) and (thread.folded_through or thread.parent is not None):
+        if thread.folded_through or thread.parent is not None:
             yield from _thread(engine, thread.namespace, thread.thread_id, model, tally)
+        yield from _scores(engine, thread.namespace, thread.thread_id, model, tally)
     return tally.report()
 
 
 def _thread(
     engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally
-) -> Generator[ModelStep[Outcome], Answered, None]:
+) -> Generator[_Step, Answered, None]:
     # Each at most once in a call, whatever happens to it: one that somebody else keeps changing comes up again and again.
     tried: set[str] = set()
     tree = Read(namespace=namespace, thread_id=thread_id, limit=0, tree=True)
@@ -227,6 +256,23 @@ def _thread(
             answered = yield step
             attempt, kept = _settle(engine, namespace, thread_id, due, answered, model)
             tally.add(attempt, kept)
+
+
+def _scores(
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally
+) -> Generator[_Step, Answered, None]:
+    """Ask once for the scores of a thread's messages, where a model is to give them."""
+    if engine.settings.importance != "model" or tally.out_of_reach >= _OUT_OF_REACH:
+        return
+    messages, step = scoring_step(engine, namespace, thread_id)
+    if step is not None:
+        answered = yield step
+        judged = answered.outcome
+        assert isinstance(judged, Judged), "a step is answered with what came of it"
+        kept = keep(engine, namespace, thread_id, model, judged)
+        left = len(messages) - (len(judged.scores) if kept else 0)
+        again = engine.clock.now() + engine.settings.model_backoff.first
+        tally.add_scores(judged, answered.seconds, kept=kept, left=left, again=again)
 
 
 def _step(
@@ -269,6 +315,7 @@ def _settle(
     """Store what came of asking; the attempt, and whether it was kept."""
     now = engine.clock.now()
     outcome, old = answered.outcome, due.node
+    assert not isinstance(outcome, Judged), "a step is answered with what came of it"
     node: Node | None = None
     if isinstance(outcome, Written) and outcome.author == model:
         newest = max((line.at for line in outcome.lines), default=now)

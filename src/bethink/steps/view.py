@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from bethink.compaction.fold import fold
+from bethink.compaction.model_scores import to_be_scored
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
 from bethink.context.compose import size_of
@@ -31,6 +32,8 @@ from bethink.values import Namespace
 __all__ = ["View", "view_thread"]
 
 _PAGE = 64
+_MANY_UNSCORED = 8
+"""Messages for which a model is asked in the background; one call is for many."""
 _ATTEMPTS = 20
 
 
@@ -144,7 +147,7 @@ class _Sight:
         self.sizes: dict[int, int] = {}
         self.policy = policy
         self.pinned = pinned
-        self.tiers = transcript.tiers
+        self.thread, self.tiers, self.scores = transcript.thread, transcript.tiers, transcript.scores
         self.waiting = tuple(group for group in talk if group.open_calls)
         self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
         fixed = size_of(pinned, engine.counter)
@@ -190,6 +193,10 @@ def _view(
     own = sight.policy.own_summaries
     for group in recent:
         sight.size(group)
+    if engine.settings.importance == "model" and engine.watcher is not None:
+        talk = [message for group in sight.whole for message in group.messages]
+        if len(to_be_scored(talk, sight.tiers, sight.scores)) >= _MANY_UNSCORED:
+            engine.notice(namespace, sight.thread.thread_id, folded=False, unscored=True)
     return View(
         pinned=sight.pinned,
         recent=recent,

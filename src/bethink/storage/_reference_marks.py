@@ -17,15 +17,16 @@ __all__ = ["mark", "marks_within", "without_marks"]
 def mark(state: State, request: Mark) -> None:
     """See `storage.base.Mark`."""
     thread = state.thread(request.namespace, request.thread_id)
-    messages = {message.seq: message for message in thread.messages}
-    for seq, _ in (*request.tiers, *request.scores):
-        if seq not in messages:
-            raise NotFound(f"thread {request.thread_id!r} has no message {seq}")
+    messages = {message.id: message for message in thread.messages}
+    for message_id, _ in (*request.tiers, *request.scores):
+        if message_id not in messages:
+            raise NotFound(f"message {message_id!r} is not in thread {request.thread_id!r}")
     tiers, scores = dict(thread.tiers), dict(thread.scores)
-    for seq, tier in request.tiers:
-        if tier != tier_of(messages[seq], tiers):
-            tiers[seq] = Tiered(tier, request.at)
-    for seq, score in request.scores:
+    for message_id, tier in request.tiers:
+        if tier != tier_of(messages[message_id], tiers):
+            tiers[messages[message_id].seq] = Tiered(tier, request.at)
+    for message_id, score in request.scores:
+        seq = messages[message_id].seq
         known = scores.get(seq)
         if known is None or (known.score, known.author) != (score, request.author):
             scores[seq] = Scored(score, request.author, request.at)

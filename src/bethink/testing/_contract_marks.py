@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -31,13 +32,30 @@ from bethink.testing._contract import (
     scan,
     seqs,
 )
+from bethink.values import Namespace
 
 LATER = AT + timedelta(hours=1)
 
 
-def mark(store: Store, *tiers: tuple[int, Tier], thread: str = "t", **fields: Any) -> None:
+def mark(
+    store: Store,
+    *tiers: tuple[int, Tier],
+    scores: Sequence[tuple[int, int]] = (),
+    thread: str = "t",
+    namespace: Namespace = NS,
+    **fields: Any,
+) -> None:
+    """Mark the messages m1, m2, ... by their numbers."""
     fields.setdefault("at", AT)
-    store.mark(Mark(namespace=fields.pop("namespace", NS), thread_id=thread, tiers=tiers, **fields))
+    store.mark(
+        Mark(
+            namespace=namespace,
+            thread_id=thread,
+            tiers=tuple((f"m{number}", tier) for number, tier in tiers),
+            scores=tuple((f"m{number}", score) for number, score in scores),
+            **fields,
+        )
+    )
 
 
 def score(store: Store, *scores: tuple[int, int], author: str = "judge", **fields: Any) -> None:
@@ -126,7 +144,8 @@ class MarkContract(ContractBase):
         assert (read(spoken).tiers, read(spoken).scores) == ({}, {})
 
     def test_all_of_it_or_none(self, spoken: Store) -> None:
-        for missing in (0, -1, 6, 1 << 32):
+        append(spoken, say("m6"), thread="u")
+        for missing in (0, 6, 7):
             with pytest.raises(NotFound):
                 mark(spoken, (1, "permanent"), (missing, "permanent"))
             with pytest.raises(NotFound):
@@ -135,7 +154,7 @@ class MarkContract(ContractBase):
 
     def test_a_thread_that_is_not_there_is_not_found(self, spoken: Store) -> None:
         with pytest.raises(NotFound):
-            mark(spoken, (1, "permanent"), thread="u")
+            mark(spoken, (1, "permanent"), thread="none")
         with pytest.raises(NotFound):
             mark(spoken, (1, "permanent"), namespace=("acme",))
 

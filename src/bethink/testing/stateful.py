@@ -260,13 +260,13 @@ class StoreMachine(RuleBasedStateMachine):
         known = self.draw_message(data, thread)
         if thread is None or known is None:
             return
-        seqs = (known.seq, thread.tip + 1) if unknown == 0 else (known.seq,)
+        named = (known.id, "unknown") if unknown == 0 else (known.id,)
         request = Mark(
             namespace=thread.namespace,
             thread_id=thread.thread_id,
             at=self.now(),
-            tiers=tuple((seq, tier) for seq in seqs) if score is None else (),
-            scores=() if score is None else tuple((seq, score) for seq in seqs),
+            tiers=tuple((each, tier) for each in named) if score is None else (),
+            scores=() if score is None else tuple((each, score) for each in named),
             author="model" if tier == "working" else "",
         )
         self.both(lambda store: store.mark(request))

@@ -13,7 +13,7 @@ __all__ = ["Mark"]
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """Tiers and scores for messages of a thread, by seq.
+    """Tiers and scores for messages of a thread, by the messages' ids.
 
     Contract:
         - all of it or none: NotFound unless the thread and every message named are there.
@@ -28,6 +28,6 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     namespace: Namespace
     thread_id: str
     at: datetime
-    tiers: tuple[tuple[int, Tier], ...] = ()
-    scores: tuple[tuple[int, int], ...] = ()
+    tiers: tuple[tuple[str, Tier], ...] = ()
+    scores: tuple[tuple[str, int], ...] = ()
     author: str = ""

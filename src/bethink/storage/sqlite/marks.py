@@ -22,23 +22,24 @@ def mark(database: Database, request: Mark) -> None:
     rows = database.execute(q.find_thread, (path_of(request.namespace), request.thread_id))
     if not rows:
         raise NotFound(f"thread {request.thread_id!r} is not in this namespace")
-    thread = rows[0][0]
+    thread, _, tip, _ = rows[0]
     first = thread << SEQ_BITS
-    seqs = [seq for seq, _ in (*request.tiers, *request.scores)]
-    # A number that is no seq might be that of another thread's message.
-    found = database.execute(q.messages_by_number, (listed(first + seq for seq in seqs if 0 < seq < 1 << SEQ_BITS),))
-    messages = {seq: decode_message(body, seq, group, raw, form) for _, seq, group, body, raw, form in found}
-    for seq in seqs:
-        if seq not in messages:
-            raise NotFound(f"thread {request.thread_id!r} has no message {seq}")
+    named = [message_id for message_id, _ in (*request.tiers, *request.scores)]
+    found = database.execute(q.known_messages, (listed(named), thread, tip))
+    messages = {message_id: decode_message(body, seq, group, raw, form) for message_id, seq, group, body, raw, form in found}
+    for message_id in named:
+        if message_id not in messages:
+            raise NotFound(f"message {message_id!r} is not in thread {request.thread_id!r}")
     tiers = dict(_tiers(database, thread)) if request.tiers else {}
     at = micros(request.at)
-    for seq, tier in request.tiers:
-        if tier != tier_of(messages[seq], tiers):
-            tiers[seq] = Tiered(tier, request.at)
-            database.execute(q.set_tier, (first + seq, tier, at))
-    if request.scores:
-        database.executemany(q.set_score, [(first + seq, score, request.author, at) for seq, score in request.scores])
+    for message_id, tier in request.tiers:
+        message = messages[message_id]
+        if tier != tier_of(message, tiers):
+            tiers[message.seq] = Tiered(tier, request.at)
+            database.execute(q.set_tier, (first + message.seq, tier, at))
+    scores = [(first + messages[message_id].seq, score, request.author, at) for message_id, score in request.scores]
+    if scores:
+        database.executemany(q.set_score, scores)
 
 
 def read(database: Database, thread: int, seqs: Sequence[int]) -> tuple[dict[int, Tiered], dict[int, Scored]]:

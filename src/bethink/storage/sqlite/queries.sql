@@ -170,10 +170,6 @@ UNION ALL
 SELECT m.seq, m.grp, m.body, m.raw, m.raw_format FROM tiers t CROSS JOIN messages m ON m.id = t.message AND m.pinned = 0
 WHERE t.message BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 AND t.tier = 'permanent';
 
--- name: messages_by_number
--- Some messages, by seq: to say which are there, and what they are.
-SELECT id, seq, grp, body, raw, raw_format FROM messages WHERE id IN (SELECT value FROM json_each(?));
-
 -- name: set_tier
 INSERT INTO tiers (message, tier, at) VALUES (?, ?, ?)
 ON CONFLICT (message) DO UPDATE SET tier = excluded.tier, at = excluded.at WHERE tier <> excluded.tier;
