@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
-    from bethink.marks import Tiered
+    from bethink.marks import Scored, Tiered
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
@@ -112,6 +112,7 @@ __all__ = [
     "Reply",
     "Retention",
     "SchemaError",
+    "Scored",
     "Settings",
     "SlidingWindow",
     "Source",
@@ -175,7 +176,7 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
-    "marks": ("Tiered",),
+    "marks": ("Scored", "Tiered"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),

@@ -23,7 +23,7 @@ from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
-from bethink.marks import Tiered
+from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
@@ -318,6 +318,9 @@ class AsyncThread:
 
     async def tiers(self) -> dict[int, Tiered]:
         return await _hop(self._sync.tiers)
+
+    async def scores(self) -> dict[int, Scored]:
+        return await _hop(self._sync.scores)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

@@ -11,13 +11,13 @@ from bethink.compaction.policies import Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.formats import from_any
 from bethink.ids import new_id
-from bethink.marks import Tiered
+from bethink.marks import Scored, Tiered
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import build_context
-from bethink.steps.promote import promote, tiers
+from bethink.steps.promote import promote, scores, tiers
 from bethink.steps.reflect import reflect
 from bethink.steps.summaries import SummaryNode, expand, summaries
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
@@ -210,6 +210,12 @@ class Thread:
     def tiers(self) -> dict[int, Tiered]:
         """The tiers that messages of this thread were given by `promote`, by seq, and when. {} if there is no such thread."""
         return tiers(self._engine, self.namespace, self._id)
+
+    def scores(self) -> dict[int, Scored]:
+        """How much messages of this thread matter by the judgement of a model (`settings.importance`), by seq, oldest first.
+        Those that are not among them go by rules. Reads the whole thread; {} if there is none.
+        """
+        return scores(self._engine, self.namespace, self._id)
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.

@@ -9,14 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
-from bethink import AsyncMemory, InvalidInput, Memory, Message, Policy, Settings, Tiers
+from bethink import AsyncMemory, InvalidInput, Memory, Message, Policy, Scored, Settings, Tiers
 from bethink.compaction.model_scores import MOST_AT_ONCE
 from bethink.compaction.plan import Plan
 from bethink.compaction.policies import Room
-from bethink.marks import Scored
 from bethink.messages import Group
 from bethink.models.language import Prompt, Reply
-from bethink.storage.base import Read
 from bethink.testing.doubles import AsyncScriptedModel, FrozenClock, ScriptedModel
 from bethink.thread import Thread
 
@@ -43,8 +41,7 @@ def said(*texts: str) -> list[Message]:
 
 
 def scores(thread: Thread) -> dict[int, int]:
-    read = Read(namespace=thread.namespace, thread_id=thread.id, marks=True)
-    return {seq: scored.score for seq, scored in thread._engine.store.read(read).scores.items()}
+    return {seq: scored.score for seq, scored in thread.scores().items()}
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -71,8 +68,7 @@ def test_a_score_is_stored_with_its_author_and_time() -> None:
     thread = memory_of(judge, clock=clock).thread("t")
     thread.append(said("this matters"))
     thread.refine()
-    read = Read(namespace=thread.namespace, thread_id="t", marks=True)
-    assert thread._engine.store.read(read).scores == {1: Scored(9, "judge", clock.now())}
+    assert thread.scores() == {1: Scored(9, "judge", clock.now())}
 
 
 def test_no_message_is_scored_twice() -> None:
@@ -243,14 +239,18 @@ def test_in_the_background_one_that_failed_waits_for_its_time() -> None:
 
 
 def test_an_asynchronous_model_scores_as_well() -> None:
-    async def talk() -> tuple[int, dict[int, int]]:
+    async def talk() -> tuple[int, list[int]]:
         model = AsyncScriptedModel(lambda prompt: Reply(judge(prompt)))
         async with AsyncMemory(embedder=None, settings=BY_HAND, language_model=model) as memory:
             thread = memory.thread("t")
             await thread.append(said("this matters", "so"))
-            return (await thread.refine()).scored, scores(thread._sync)
+            return (await thread.refine()).scored, [scored.score for scored in (await thread.scores()).values()]
 
-    assert asyncio.run(talk()) == (2, {1: 9, 2: 2})
+    assert asyncio.run(talk()) == (2, [9, 2])
+
+
+def test_a_thread_that_is_not_there_has_no_scores() -> None:
+    assert memory_of(judge).thread("none").scores() == {}
 
 
 def test_only_rules_or_the_model_say_how_much_a_message_matters() -> None:

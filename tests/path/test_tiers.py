@@ -359,8 +359,9 @@ class TestPromote:
         thread.context(policy=FOLDING)
         thread.promote(1, "working")
         through = thread.info().folded_through
-        thread.context(policy=Summarize(Messages(4), Messages(3)))
-        assert thread.info().folded_through >= through
+        context = thread.context(policy=Summarize(Tokens(1), Messages(4)))
+        assert thread.info().folded_through == through
+        assert (recent(context), context.explain().decisions[-1].messages) == ([18, 19, 20, 21], ((1, 1),))
         assert memory.check() == []
 
     def test_a_larger_budget_shows_it_in_its_place(self) -> None:
@@ -369,6 +370,16 @@ class TestPromote:
         thread.promote(3, "working")
         found = recent(thread.context(budget=4_000))
         assert found == sorted(found) == list(range(1, 44))
+
+    def test_and_where_there_is_too_little_room_it_goes_before_what_is_newer(self) -> None:
+        memory = memory_of([*chat(1), said("user", "the goal", "permanent"), *chat(20)], Hybrid())
+        thread = memory.thread("t")
+        thread.context(budget=200)
+        thread.promote(3, "working")
+        memory.store("word " * 600, pinned=True)
+        found = recent(thread.context(budget=1_000))
+        assert len(found) > 10
+        assert found == list(range(found[0], 44))
 
     def test_it_brings_its_call_and_results(self) -> None:
         thread = memory_of([said("user"), calling("a", "b"), result("a"), result("b"), *chat(5)], SlidingWindow(2)).thread("t")

@@ -1,15 +1,15 @@
-"""Tiers that messages are given after they were appended."""
+"""Tiers that messages are given after they were appended, and a look at what stands beside them."""
 
 from __future__ import annotations
 
 from bethink.engine import Engine
 from bethink.errors import InvalidInput, NotFound
-from bethink.marks import Tiered, check_tier, tier_of
+from bethink.marks import Scored, Tiered, check_tier, tier_of
 from bethink.messages import Message, Tier
 from bethink.storage.base import Get, Mark, Read, Scope, Transcript
 from bethink.values import Namespace, check_id
 
-__all__ = ["promote", "tiers"]
+__all__ = ["promote", "scores", "tiers"]
 
 
 def promote(engine: Engine, namespace: Namespace, thread_id: str, message: int | str, tier: Tier) -> Tier:
@@ -29,8 +29,16 @@ def tiers(engine: Engine, namespace: Namespace, thread_id: str) -> dict[int, Tie
         return {}
 
 
-def _marks(engine: Engine, namespace: Namespace, thread_id: str) -> Transcript:
-    return engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, marks=True))
+def scores(engine: Engine, namespace: Namespace, thread_id: str) -> dict[int, Scored]:
+    """What a model has said, by seq."""
+    try:
+        return _marks(engine, namespace, thread_id, limit=None).scores
+    except NotFound:
+        return {}
+
+
+def _marks(engine: Engine, namespace: Namespace, thread_id: str, limit: int | None = 0) -> Transcript:
+    return engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=limit, marks=True))
 
 
 def _message(engine: Engine, namespace: Namespace, thread_id: str, named: int | str) -> Message:
