@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -13,7 +14,7 @@ from bethink.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bethink.cli.render import Page
-    from bethink.messages import Message, Tier
+    from bethink.messages import Message
     from bethink.records import Summary
     from bethink.threads import ThreadInfo
 
@@ -87,7 +88,7 @@ def show(
     return Answer({"thread": info, "messages": plain, "tiers": tiers}, lambda page: _show_messages(page, info, messages, tiers))
 
 
-def _show_messages(page: Page, info: ThreadInfo, messages: list[Message], tiers: dict[int, Tier]) -> None:
+def _show_messages(page: Page, info: ThreadInfo, messages: list[Message], tiers: Mapping[int, str]) -> None:
     from bethink.cli.render import counted, when
 
     for message in messages:

@@ -62,7 +62,7 @@ class Tiers(Policy, frozen=True):
 
     def arrange(self, groups: Sequence[Group], room: Room) -> Plan:
         self._check_permanent(room)
-        tiers = [self._tier(group, room) for group in groups]
+        tiers: list[Tier] = [self._tier(group, room) for group in groups]
         kept = {tier: self._kept(tier, tiers, groups, room) for tier in _LIMITED}
         name = self.name
         keep = tuple(group for position, group in enumerate(groups) if position in kept[tiers[position]])
