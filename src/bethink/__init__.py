@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         InvalidInput,
         InvalidMessage,
         InvalidNamespace,
+        LimitExceeded,
         MissingExtra,
         NotFound,
         SchemaError,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
+    from bethink.limits import Limits, LimitWarning
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
@@ -52,9 +54,11 @@ if TYPE_CHECKING:
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
     from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
+    from bethink.usage import Latency, ModelCall, SectionTokens, TurnUsage, UsageReport
 
 __version__ = "0.1.0"
 
@@ -86,12 +90,18 @@ __all__ = [
     "InvalidMessage",
     "InvalidNamespace",
     "LanguageModel",
+    "Latency",
     "Lease",
+    "LimitExceeded",
+    "LimitWarning",
+    "Limits",
     "Line",
+    "Listener",
     "Memory",
     "Message",
     "Messages",
     "MissingExtra",
+    "ModelCall",
     "NotFound",
     "Note",
     "Part",
@@ -105,6 +115,7 @@ __all__ = [
     "Reply",
     "Retention",
     "SchemaError",
+    "SectionTokens",
     "Settings",
     "SlidingWindow",
     "Source",
@@ -122,8 +133,10 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "Turn",
+    "TurnUsage",
     "Turns",
     "Usage",
+    "UsageReport",
     "Verification",
     "policy_from",
 ]
@@ -158,6 +171,7 @@ _HOMES = {
         "InvalidInput",
         "InvalidMessage",
         "InvalidNamespace",
+        "LimitExceeded",
         "MissingExtra",
         "NotFound",
         "SchemaError",
@@ -166,6 +180,7 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
+    "limits": ("LimitWarning", "Limits"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
@@ -173,9 +188,11 @@ _HOMES = {
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "telemetry": ("Listener",),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
+    "usage": ("Latency", "ModelCall", "SectionTokens", "TurnUsage", "UsageReport"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

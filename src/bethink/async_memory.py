@@ -23,6 +23,7 @@ from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
+from bethink.limits import Limits
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
@@ -30,9 +31,11 @@ from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.settings import Settings
 from bethink.steps.checkpoint import save
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
 from bethink.turns import AsyncTurn
+from bethink.usage import UsageReport
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
@@ -76,6 +79,8 @@ class AsyncMemory:
         ranker: Ranker | None = None,
         language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
+        limits: Limits | None = None,
+        listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
@@ -88,6 +93,8 @@ class AsyncMemory:
             clock=clock,
             ranker=ranker,
             policy=policy,
+            limits=limits,
+            listener=listener,
             durability=durability,
             store=store,
         )
@@ -124,8 +131,10 @@ class AsyncMemory:
     def user(self, user_id: str) -> AsyncMemory:
         return AsyncMemory._of(self._sync.user(user_id))
 
-    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> AsyncThread:
-        return AsyncThread(self._sync.thread(thread_id, policy=policy))
+    def thread(
+        self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None
+    ) -> AsyncThread:
+        return AsyncThread(self._sync.thread(thread_id, policy=policy, limits=limits))
 
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
@@ -184,6 +193,9 @@ class AsyncMemory:
 
     async def stats(self) -> Stats:
         return await _hop(self._sync.stats)
+
+    async def usage(self) -> UsageReport:
+        return await _hop(self._sync.usage)
 
     async def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
         return await _hop(self._sync.flush, progress=progress)
@@ -262,7 +274,8 @@ class AsyncThread:
 
         # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
         request = self._sync._append_request(messages, expected_tip)
-        return await appends_to(self._sync._engine.store).append(request)
+        with self._sync._engine.appending(request):
+            return await appends_to(self._sync._engine.store).append(request)
 
     def turn(self, *, timeout: timedelta = timedelta(seconds=90), lease: timedelta = timedelta(seconds=60)) -> AsyncTurn:
         return AsyncTurn(self._sync.turn(timeout=timeout, lease=lease))
@@ -273,8 +286,18 @@ class AsyncThread:
     async def info(self) -> ThreadInfo:
         return await _hop(self._sync.info)
 
-    async def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
-        return await _hop(self._sync.context, query, budget=budget, policy=policy)
+    async def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+    ) -> Context:
+        return await _hop(self._sync.context, query, budget=budget, policy=policy, limits=limits)
+
+    async def usage(self) -> UsageReport:
+        return await _hop(self._sync.usage)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

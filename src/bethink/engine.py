@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from threading import Lock
 from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.checkpoints import CheckpointInfo
 from bethink.compaction.extractive import choose
 from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
-from bethink.records import AnyRecord, Insight, Line, Note, Receipt, RecordKind, Summary
+from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
+    Append,
     Forget,
     ForgetReceipt,
-    Pending,
     Put,
     Scan,
+    Scanned,
     Scope,
     Store,
-    StoredMessage,
     StoredRecord,
 )
-from bethink.threads import ThreadInfo
+from bethink.telemetry import Telemetry
 from bethink.values import Namespace
 
 __all__ = ["Engine", "Known"]
@@ -70,6 +70,7 @@ class Engine:
     Attributes:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
+        telemetry: opens the spans of what is done, and tells whoever listens.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Engine:
         settings: Settings,
         ranker: Ranker,
         language_model: LanguageModel | AsyncLanguageModel | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -89,6 +91,7 @@ class Engine:
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.language_model = language_model
+        self.telemetry = telemetry or Telemetry()
         self.settings = settings
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
@@ -110,13 +113,20 @@ class Engine:
 
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
-        receipt = self.store.forget(request)
+        with self.telemetry.span("forget", namespace=request.scope.namespace):
+            receipt = self.store.forget(request)
         self.counter.forget()
         if self.embedder is not None:
             self.embedder.forget()
         self._choices.clear()
         self._known.clear()
         return receipt
+
+    def appending(self, request: Append) -> AbstractContextManager[object]:
+        """The span of an append, which is done in several ways."""
+        return self.telemetry.span(
+            "append", namespace=request.namespace, thread_id=request.thread_id, messages=len(request.messages)
+        )
 
     def ask(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
         """Run a step with the language model, each call within `settings.model_timeout`; see `models.language.run`.
@@ -162,7 +172,7 @@ class Engine:
             self._bound = True
         return self.embedder
 
-    def pages(self, scan: Scan) -> Iterator[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo]:
+    def pages(self, scan: Scan) -> Iterator[Scanned]:
         """Every item of a scan, page after page."""
         while True:
             page = self.store.scan(scan)
@@ -227,7 +237,8 @@ class Engine:
 
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
-        self.store.put(Put(namespace=namespace, records=records))
+        with self.telemetry.span("store", namespace=namespace, records=len(records)):
+            self.store.put(Put(namespace=namespace, records=records))
 
 
 class _Last(Generic[_K, _V]):

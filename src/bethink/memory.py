@@ -25,6 +25,7 @@ from typing_extensions import Self
 from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
+from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
 from bethink.retrieval.recall import Searchable
@@ -34,6 +35,7 @@ from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
 from bethink.steps.recall import embed_pending, recall_from, reembed
 from bethink.steps.replay import replay
+from bethink.steps.usage import usage_of
 from bethink.storage.base import (
     Cite,
     Forget,
@@ -47,8 +49,10 @@ from bethink.storage.base import (
     Store,
     Verification,
 )
-from bethink.thread import Thread, policy_or
+from bethink.telemetry import Listener, Telemetry
+from bethink.thread import Thread, limits_within, policy_or
 from bethink.threads import ThreadInfo
+from bethink.usage import UsageReport
 from bethink.values import Namespace, check_id, check_json, check_namespace, check_text, utc
 
 if TYPE_CHECKING:
@@ -94,6 +98,8 @@ class Memory:
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
             to text. None does without.
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
+        limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
+        listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
 
@@ -114,6 +120,8 @@ class Memory:
         ranker: Ranker | None = None,
         language_model: GivenModel | None = None,
         policy: Policy | None = None,
+        limits: Limits | None = None,
+        listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
@@ -124,6 +132,7 @@ class Memory:
 
         self._namespace = check_namespace(namespace)
         self._policy = policy_or(policy, Hybrid())
+        self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
         self._engine: Engine = Engine(
             store if store is not None else _open_store(path, durability),
@@ -133,14 +142,16 @@ class Memory:
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
             language_model=model,
+            telemetry=Telemetry(listener),
         )
 
     @classmethod
-    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy) -> Memory:
+    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy, limits: Limits) -> Memory:
         memory = cls.__new__(cls)
         memory._namespace = namespace
         memory._engine = engine
         memory._policy = policy
+        memory._limits = limits
         return memory
 
     def __repr__(self) -> str:
@@ -161,19 +172,26 @@ class Memory:
 
     def scope(self, *segments: str) -> Memory:
         """The memory of a namespace below this one, on the same database. Nothing is written."""
-        return Memory._of(self._engine, check_namespace((*self._namespace, *segments)), self._policy)
+        return Memory._of(self._engine, check_namespace((*self._namespace, *segments)), self._policy, self._limits)
 
     def user(self, user_id: str) -> Memory:
         """The memory of one user: `scope(user_id)`."""
         return self.scope(user_id)
 
-    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> Thread:
+    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None) -> Thread:
         """A conversation of this namespace; without an id, a new one. Nothing is written before the first message.
 
         Args:
             policy: what of it stays in view through this handle, if not as the memory says.
+            limits: of this handle; what they leave out, the memory says.
         """
-        return Thread(self._engine, self._namespace, thread_id, policy_or(policy, self._policy))
+        return Thread(
+            self._engine,
+            self._namespace,
+            thread_id,
+            policy_or(policy, self._policy),
+            limits_within(limits, self._limits),
+        )
 
     def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         """The threads of this namespace, oldest first; with `below`, also of the namespaces below it."""
@@ -300,7 +318,8 @@ class Memory:
             NotFound: no such receipt here.
             Forgotten: something it shows has been forgotten since.
         """
-        return replay(self._engine, self._namespace, check_id(receipt_id, "receipt id"))
+        with self._engine.telemetry.span("replay", namespace=self._namespace):
+            return replay(self._engine, self._namespace, check_id(receipt_id, "receipt id"))
 
     def forget(
         self,
@@ -368,6 +387,10 @@ class Memory:
         """Counts of this namespace and all below it, and facts of the database."""
         return self._engine.store.stats(Scope(self._namespace, subtree=True))
 
+    def usage(self) -> UsageReport:
+        """What the contexts and model calls of this namespace and all below it took together (see `Thread.usage`)."""
+        return usage_of(self._engine, Scope(self._namespace, subtree=True))
+
     def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Embed everything in this namespace and below that waits for its vector; returns how many."""
         return embed_pending(self._engine, Scope(self._namespace, subtree=True), progress=progress)
@@ -402,9 +425,10 @@ class Memory:
             end: end each conversation: its summary is made and the profile brought up to date.
             progress: called with a number of messages each time that many are stored.
         """
-        return import_file(
-            self._engine, self._namespace, Path(path), format=format, on_error=on_error, end=end, progress=progress
-        )
+        with self._engine.telemetry.span("import", namespace=self._namespace):
+            return import_file(
+                self._engine, self._namespace, Path(path), format=format, on_error=on_error, end=end, progress=progress
+            )
 
     def close(self) -> None:
         """Close the database, for every view of it. Closing twice is fine."""

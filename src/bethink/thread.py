@@ -11,22 +11,25 @@ from bethink.compaction.policies import Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.formats import from_any
 from bethink.ids import new_id
+from bethink.limits import NO_LIMITS, Limits
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import build_context
 from bethink.steps.reflect import reflect
+from bethink.steps.usage import usage_of
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.turns import Turn
+from bethink.usage import UsageReport
 from bethink.values import Namespace, check_id, check_text
 
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
 
-__all__ = ["Given", "Thread", "policy_or"]
+__all__ = ["Given", "Thread", "limits_within", "policy_or"]
 
 Given: TypeAlias = "Message | Mapping[str, Any]"
 """A message as a caller may give it: a `Message`, an OpenAI chat dict, or an OpenAI Responses item."""
@@ -35,11 +38,14 @@ Given: TypeAlias = "Message | Mapping[str, Any]"
 class Thread:
     """One conversation. A handle: making it reads and writes nothing."""
 
-    def __init__(self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy) -> None:
+    def __init__(
+        self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy, limits: Limits = NO_LIMITS
+    ) -> None:
         self._engine = engine
         self._namespace = namespace
         self._id = new_id(engine.clock.now()) if thread_id is None else check_id(thread_id, "thread_id")
         self._policy = policy
+        self._limits = limits
 
     def __repr__(self) -> str:
         return f"Thread({self._id!r}, namespace={self.namespace!r})"
@@ -92,7 +98,9 @@ class Thread:
             InvalidMessage: one of them cannot be taken (unknown role, a tool result without its call, ...).
             Conflict: the thread's tip is not `expected_tip`, or an id is there with other content.
         """
-        return self._engine.store.append(self._append_request(messages, expected_tip))
+        request = self._append_request(messages, expected_tip)
+        with self._engine.appending(request):
+            return self._engine.store.append(request)
 
     def _append_request(self, messages: Iterable[Given], expected_tip: int | None) -> Append:
         given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
@@ -135,7 +143,14 @@ class Thread:
         """
         return self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=0)).thread
 
-    def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+    ) -> Context:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
 
         Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
@@ -144,14 +159,32 @@ class Thread:
         Args:
             query: what to recall for; the newest user message if left out.
             policy: what stays in view this time, if not as the thread or the memory says.
+            limits: for this time; what they leave out, the thread or the memory says.
 
         Raises:
+            LimitExceeded: the budget is above the limit, what is pinned above that of the memory block, or it took too long.
             BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
                 below 1.
         """
         if query is not None:
             check_text(query, "query")
-        return build_context(self._engine, self.namespace, self._id, query, budget, policy_or(policy, self._policy))
+        return build_context(
+            self._engine,
+            self.namespace,
+            self._id,
+            query,
+            budget,
+            policy_or(policy, self._policy),
+            limits_within(limits, self._limits),
+        )
+
+    def usage(self) -> UsageReport:
+        """What the contexts and model calls of this thread took: tokens by section, what was saved against the full history,
+        seconds by step, compactions, cost. Nothing of a fork's parent; a forgotten context no longer counts.
+
+        Reads a small row for each context: about 20 µs.
+        """
+        return usage_of(self._engine, Scope(self.namespace), self._id)
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.
@@ -162,7 +195,8 @@ class Thread:
         Raises:
             NotFound: there is no such thread.
         """
-        return reflect(self._engine, self.namespace, self._id)
+        with self._engine.telemetry.span("end", namespace=self.namespace, thread_id=self._id):
+            return reflect(self._engine, self.namespace, self._id)
 
     def checkpoint(
         self,
@@ -237,7 +271,7 @@ class Thread:
         """
         if at is None:
             at = self.info().tip
-        fork = Thread(self._engine, self._namespace, thread_id, self._policy)
+        fork = Thread(self._engine, self._namespace, thread_id, self._policy, self._limits)
         if isinstance(at, str):
             fork_at_checkpoint(self._engine, self.namespace, self._id, at, fork.id)
             return fork
@@ -247,6 +281,15 @@ class Thread:
     def delete(self) -> ForgetReceipt:
         """Forget the thread and everything that rests on it alone: `memory.forget(thread=...)`."""
         return self._engine.forget(Forget(scope=Scope(self._namespace), at=self._engine.clock.now(), thread_id=self._id))
+
+
+def limits_within(given: Limits | None, wider: Limits) -> Limits:
+    """`given`, and where it says nothing the wider ones."""
+    if given is None:
+        return wider
+    if not isinstance(given, Limits):
+        raise InvalidInput("limits", f"a {type(given).__name__}", "give Limits(...)")
+    return given.within(wider)
 
 
 def policy_or(given: Policy | None, otherwise: Policy) -> Policy:

@@ -8,6 +8,7 @@
     compose    chooses, within the budget
     render     turns the choice into a `Context` and a `Receipt`; rebuilds the same bytes from a receipt
     explain    what is in it and what is not, with figures
+    sections   how its tokens are spread
 
 The memory block goes in as user-role data, delimited, escaped and labelled with who said it: recalled text is information and
 never an instruction, whoever wrote it.
@@ -15,7 +16,7 @@ never an instruction, whoever wrote it.
 
 from __future__ import annotations
 
-from bethink.context.compose import Composition, Sources, compose
+from bethink.context.compose import Composition, Sources, compose, pinned_tokens
 from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
     Item,
@@ -27,6 +28,7 @@ from bethink.context.items import (
     items_of_summary,
 )
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
+from bethink.context.sections import section_tokens
 
 __all__ = [
     "Composition",
@@ -45,7 +47,9 @@ __all__ = [
     "item_of_node",
     "item_of_record",
     "items_of_summary",
+    "pinned_tokens",
     "rebuild",
     "receipt_for",
     "render",
+    "section_tokens",
 ]

@@ -20,7 +20,7 @@ from bethink.models.tokens import message_tokens, truncate
 from bethink.records import Decision
 from bethink.settings import Settings
 
-__all__ = ["Composition", "Sources", "compose", "size_of", "with_cuts"]
+__all__ = ["Composition", "Sources", "compose", "pinned_tokens", "size_of", "with_cuts"]
 
 # Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
 # afterwards in the same order. Pinned lines have no limit: they must be there.
@@ -49,6 +49,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         policy: the name of the policy that chose `recent`.
         decisions: what was done with the messages that are not in `recent`.
         limit: tokens that pinned and recent messages may take together, where the policy sets one.
+        memory_limit: tokens of the memory block, pinned lines and all, where the caller sets one that its pinned lines keep.
     """
 
     pinned: tuple[Message, ...] = ()
@@ -59,6 +60,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     policy: str = ""
     decisions: tuple[Decision, ...] = ()
     limit: int | None = None
+    memory_limit: int | None = None
 
 
 class Composition(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +98,8 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
     # The block has its share, and where the talk is still short also what that leaves below the compaction trigger.
     below_trigger = int(settings.compaction_trigger * budget) - used
     free = min(budget - used, max(int(settings.memory_share * budget), below_trigger))
+    if found.memory_limit is not None:
+        free = min(free, found.memory_limit - pinned_tokens(found.items, counter))
     block, block_tokens = _choose_block(found.items, free, counter)
     waiting = tuple(
         f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
@@ -115,11 +119,10 @@ def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Set
 def _must_have(found: Sources, budget: int, counter: TokenCounter) -> int:
     """Tokens of what may not be left out."""
     newest = _newest_user_group(found)
-    pinned = [shown(item, counter) for item in found.items if item.section == "pinned"]
     parts = (
         ("pinned messages", size_of(found.pinned, counter)),
         ("newest user message", 0 if newest is None else found.sizes[found.recent[newest].number]),
-        ("pinned records", _block_tokens(pinned, counter)),
+        ("pinned records", pinned_tokens(found.items, counter)),
     )
     needed = sum(tokens for _, tokens in parts)
     if needed > budget:
@@ -322,6 +325,11 @@ def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tu
 
 def _heading_tokens(name: SectionName, counter: TokenCounter) -> int:
     return 2 * counter.count(f"</{tag_of(name)}>") + 2
+
+
+def pinned_tokens(items: Iterable[Item], counter: TokenCounter) -> int:
+    """Tokens of a memory block of the pinned lines among some items, and no others."""
+    return _block_tokens([shown(item, counter) for item in items if item.section == "pinned"], counter)
 
 
 def _block_tokens(block: Sequence[Shown], counter: TokenCounter) -> int:

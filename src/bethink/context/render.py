@@ -24,10 +24,12 @@ from bethink.context.items import (
 )
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
+from bethink.limits import LimitWarning
 from bethink.messages import Message, canonical_json, groups, ranges
 from bethink.models import TokenCounter
 from bethink.models.tokens import message_tokens
 from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
+from bethink.usage import TurnUsage
 
 __all__ = ["RENDERER", "Context", "ContextLine", "Named", "rebuild", "receipt_for", "render"]
 
@@ -56,6 +58,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         tokens: of all messages, by the counter named in the receipt; at most `budget`.
         made_of: what was chosen.
         receipt_id: names it for `replay`; "" for a context that was not recorded.
+        usage: what it took; None for one that was replayed.
+        warnings: which of its `Limits` it came near.
     """
 
     messages: tuple[Message, ...]
@@ -64,6 +68,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     made_of: Composition
     counter: TokenCounter
     receipt_id: str = ""
+    usage: TurnUsage | None = None
+    warnings: tuple[LimitWarning, ...] = ()
 
     def __repr__(self) -> str:
         return f"Context({self.tokens} of {self.budget} tokens, {len(self.messages)} messages, receipt {self.receipt_id!r})"

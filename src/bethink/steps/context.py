@@ -16,19 +16,22 @@ from bethink.context import (
     item_of_node,
     item_of_record,
     items_of_summary,
+    pinned_tokens,
     receipt_for,
     render,
 )
-from bethink.engine import Engine
-from bethink.errors import BudgetError, Conflict
+from bethink.engine import Engine, Known
+from bethink.errors import BudgetError, Conflict, LimitExceeded
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
+from bethink.limits import NO_LIMITS, Limits, budget_within, near
 from bethink.messages import Message
-from bethink.records import AnyRecord, Insight, Node
+from bethink.records import AnyRecord, Insight, Node, Receipt
 from bethink.steps.derive import derive
 from bethink.steps.recall import recall_from
+from bethink.steps.usage import measure
 from bethink.steps.view import View, view_thread
-from bethink.storage.base import Get, Put, Scope
+from bethink.storage.base import Cursor, Get, Put, Scope
 from bethink.values import Namespace
 
 __all__ = ["build_context"]
@@ -37,48 +40,87 @@ _SPARE_HITS = 32
 
 
 def build_context(
-    engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None, policy: Policy
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str,
+    query: str | None,
+    budget: int | None,
+    policy: Policy,
+    limits: Limits = NO_LIMITS,
 ) -> Context:
-    """The context of a thread by a policy, its receipt stored."""
-    budget = engine.settings.window if budget is None else budget
+    """The context of a thread by a policy, its receipt stored, and what it took."""
+    budget = budget_within(limits, budget, window=engine.settings.window)
     if budget < 1:
         raise BudgetError(budget, 1, (("one of the tokens", 1),))
-    cursor = derive(engine, namespace, hold=thread_id)
-    view = view_thread(engine, namespace, thread_id, budget, policy)
-    shown = [message for group in view.recent for message in group.messages]
-    if query is None:
-        query = next((message.text for message in reversed(shown) if message.role == "user"), "")
-    items = _items(engine, namespace, thread_id, view, shown, query, budget)
-    found = Sources(
-        pinned=view.pinned,
-        recent=view.recent,
-        sizes=view.sizes,
-        waiting=view.waiting,
-        items=items,
-        policy=policy.name,
-        decisions=view.decisions,
-        limit=view.limit,
-    )
-    made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
-    context = render(made_of, budget=budget, counter=engine.counter)
-    now = engine.clock.now()
-    receipt = receipt_for(
-        made_of,
-        context,
-        receipt_id=new_id(now),
-        thread_id=thread_id,
-        now=now,
-        counter=engine.counter,
-        ranker=engine.ranker.fingerprint,
-        query=query,
-    )
+    if limits.memory_tokens is not None:
+        _check_pinned(engine, namespace, limits.memory_tokens)
+    span = engine.telemetry.span
+    with engine.telemetry.turn(most=limits.latency, namespace=namespace, thread_id=thread_id, budget=budget) as turn:
+        with span("derive"):
+            cursor = derive(engine, namespace, hold=thread_id)
+        with span("view"):
+            view = view_thread(engine, namespace, thread_id, budget, policy)
+        shown = [message for group in view.recent for message in group.messages]
+        if query is None:
+            query = next((message.text for message in reversed(shown) if message.role == "user"), "")
+        items = _items(engine, namespace, thread_id, view, shown, query, budget)
+        with span("compose"):
+            found = Sources(
+                pinned=view.pinned,
+                recent=view.recent,
+                sizes=view.sizes,
+                waiting=view.waiting,
+                items=items,
+                policy=policy.name,
+                decisions=view.decisions,
+                limit=view.limit,
+                memory_limit=limits.memory_tokens,
+            )
+            made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
+            context = render(made_of, budget=budget, counter=engine.counter)
+            now = engine.clock.now()
+            receipt = receipt_for(
+                made_of,
+                context,
+                receipt_id=new_id(now),
+                thread_id=thread_id,
+                now=now,
+                counter=engine.counter,
+                ranker=engine.ranker.fingerprint,
+                query=query,
+            )
+        usage = measure(engine, view, context, receipt)
+        with span("store"):
+            _store(engine, namespace, receipt, cursor)
+        usage = msgspec.structs.replace(usage, seconds=turn.measured())
+        # Apart from the receipt, since how long that took to store is part of it.
+        engine.store.put(Put(namespace=namespace, usage=usage, relaxed=True))
+        warnings = near(limits, usage)
+        engine.telemetry.tell("turn", usage)
+        for warning in warnings:
+            engine.telemetry.tell("warning", thread_id, warning)
+    return msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+
+
+def _check_pinned(engine: Engine, namespace: Namespace, most: int) -> None:
+    """LimitExceeded if what is pinned, and so must be shown, makes too large a memory block."""
+    tokens = pinned_tokens(_pinned_items(engine.known(namespace)), engine.counter)
+    if tokens > most:
+        raise LimitExceeded("memory_tokens", most, tokens, "tokens of what is pinned", "unpin something, or raise the limit")
+
+
+def _pinned_items(known: Known) -> list[Item]:
+    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
+    return [item_of_record(record, "pinned", "pinned") for record in pinned]
+
+
+def _store(engine: Engine, namespace: Namespace, receipt: Receipt, cursor: Cursor | None) -> None:
     try:
         # The reply that is made of this context comes next; storing it takes the receipt along.
         engine.store.put(Put(namespace=namespace, receipt=receipt, cursor=cursor, relaxed=True))
     except Conflict:
         # Another process has looked at these messages meanwhile.
         engine.store.put(Put(namespace=namespace, receipt=receipt, relaxed=True))
-    return msgspec.structs.replace(context, receipt_id=receipt.id)
 
 
 def _items(
@@ -88,8 +130,7 @@ def _items(
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
     known = engine.known(namespace)
-    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
-    items = [item_of_record(record, "pinned", "pinned") for record in pinned]
+    items = _pinned_items(known)
     about = [insight for insight in known.current if insight.subject in subjects and not insight.pinned]
     for insight, score in select_profile(about, now=now, settings=engine.settings):
         items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))

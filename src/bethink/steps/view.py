@@ -39,8 +39,15 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         nodes: summary nodes for what is folded. Those in `segments` come before all others where room is short.
         decisions: what was done with the messages that are neither pinned nor recent.
         limit: see `Plan.limit`.
+        thread: as it was read.
+        seen, past: all messages of it past the seq `past`, among others.
+        folds: how often something was folded for this view.
     """
 
+    thread: ThreadInfo
+    seen: tuple[Message, ...]
+    past: int
+    folds: int = 0
     pinned: tuple[Message, ...]
     recent: tuple[Group, ...]
     sizes: dict[int, int]
@@ -66,31 +73,39 @@ def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, bud
         planned = sight.plan
         if not planned.fold:
             recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
-            return _view(engine, namespace, sight, recent, transcript.nodes)
-        nodes = fold(
-            planned.fold,
-            transcript.nodes,
-            namespace=namespace,
-            thread_id=thread_id,
-            now=engine.clock.now(),
-            settings=engine.settings,
-            count=engine.counter.count,
-        )
-        request = Fold(
-            namespace=namespace,
-            thread_id=thread_id,
+            return _view(engine, namespace, sight, transcript, thread.folded_through, recent, transcript.nodes)
+        with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
+            try:
+                _fold(engine, transcript, planned)
+            except Conflict:
+                # Another process folded first, or something of the span was forgotten: look again.
+                continue
+        roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
+        found = _view(engine, namespace, sight, transcript, thread.folded_through, planned.keep, roots)
+        return msgspec.structs.replace(found, folds=1)
+    raise _too_fast(thread_id)
+
+
+def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
+    thread = transcript.thread
+    nodes = fold(
+        planned.fold,
+        transcript.nodes,
+        namespace=thread.namespace,
+        thread_id=thread.thread_id,
+        now=engine.clock.now(),
+        settings=engine.settings,
+        count=engine.counter.count,
+    )
+    engine.store.fold(
+        Fold(
+            namespace=thread.namespace,
+            thread_id=thread.thread_id,
             nodes=nodes,
             through=planned.through,
             expected_through=thread.folded_through,
         )
-        try:
-            engine.store.fold(request)
-        except Conflict:
-            # Another process folded first, or something of the span was forgotten: look again.
-            continue
-        roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
-        return _view(engine, namespace, sight, planned.keep, roots)
-    raise _too_fast(thread_id)
+    )
 
 
 def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
@@ -107,7 +122,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
         sight = _Sight(engine, budget, policy, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
-            return _view(engine, namespace, sight, sight.plan.keep)
+            return _view(engine, namespace, sight, transcript, 0, sight.plan.keep)
         # The page proper is the newest `limit`; pinned messages and members of its groups may be far older.
         first = seqs[limit - 1]
         asked = any(message.role == "user" for group in sight.whole for message in group.messages)
@@ -116,7 +131,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             # What is older than a group left out is left out for the same reason, unread.
             unread = _without(((1, first - 1),), seqs)
             decision = Decision(left[0].policy, "left out", unread, f"{left[0].reason}; not looked at")
-            return _view(engine, namespace, sight, sight.plan.keep, decisions=(decision,))
+            return _view(engine, namespace, sight, transcript, first - 1, sight.plan.keep, decisions=(decision,))
         limit *= 2
 
 
@@ -160,6 +175,8 @@ def _view(
     engine: Engine,
     namespace: Namespace,
     sight: _Sight,
+    read: Transcript,
+    past: int,
     recent: tuple[Group, ...],
     nodes: tuple[Node, ...] = (),
     decisions: tuple[Decision, ...] = (),
@@ -168,6 +185,9 @@ def _view(
     for group in recent:
         sight.size(group)
     return View(
+        thread=read.thread,
+        seen=read.messages,
+        past=past,
         pinned=sight.pinned,
         recent=recent,
         sizes=sight.sizes,
