@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
@@ -104,6 +105,7 @@ __all__ = [
     "ModelCall",
     "NotFound",
     "Note",
+    "OpenTelemetry",
     "Part",
     "Policy",
     "Problem",
@@ -184,6 +186,7 @@ _HOMES = {
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),

@@ -26,7 +26,7 @@ VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
     *("context", "replay", "recall", "profile", "store", "cite"),
     *("forget", "verify", "check", "stats", "flush", "reembed", "bench", "bench append", "bench context", "bench locomo"),
-    *("bench facts", "bench growth", "bench open", "bench tokens"),
+    *("usage", "bench facts", "bench growth", "bench open", "bench tokens"),
 )
 CHAT = [
     {"role": "system", "content": "You plan trips."},
@@ -141,7 +141,8 @@ def test_version() -> None:
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
         (["check"], {"sound", "problems"}),
-        (["stats"], {"db", "namespace", "recall", "stats"}),
+        (["stats"], {"db", "namespace", "recall", "stats", "usage"}),
+        (["usage"], {"namespace", "thread", "usage"}),
         (["export"], {"lines"}),
         (["flush"], {"embedded"}),
         (["reembed"], {"embedded"}),
