@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bethink.messages import Message, Part, ToolCall
     from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Retention, Settings
+    from bethink.settings import Oversize, Retention, Settings
     from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
@@ -91,6 +91,7 @@ __all__ = [
     "MissingExtra",
     "NotFound",
     "Note",
+    "Oversize",
     "Part",
     "Policy",
     "Problem",
@@ -164,7 +165,7 @@ _HOMES = {
     "messages": ("Message", "Part", "ToolCall"),
     "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Retention", "Settings"),
+    "settings": ("Oversize", "Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),

@@ -27,7 +27,7 @@ from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
-from bethink.settings import Settings
+from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.thread import Given, Thread
@@ -67,6 +67,7 @@ class AsyncMemory:
         settings: Settings | None = None,
         embedder: Embedder | Literal["auto"] | None = "auto",
         counter: TokenCounter | None = None,
+        for_model: str = "",
         clock: Clock | None = None,
         ranker: Ranker | None = None,
         policy: Policy | None = None,
@@ -79,6 +80,7 @@ class AsyncMemory:
             settings=settings,
             embedder=embedder,
             counter=counter,
+            for_model=for_model,
             clock=clock,
             ranker=ranker,
             policy=policy,
@@ -262,8 +264,19 @@ class AsyncThread:
     async def info(self) -> ThreadInfo:
         return await _hop(self._sync.info)
 
-    async def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
-        return await _hop(self._sync.context, query, budget=budget, policy=policy)
+    async def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Context:
+        # Taken as values here and not on the worker thread: the caller may change his tools from now on.
+        asked = self._sync._asked(query, budget, policy, oversize, for_model, tools)
+        return await _hop(self._sync._build, asked)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

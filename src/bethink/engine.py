@@ -14,6 +14,7 @@ from bethink.compaction.extractive import choose
 from bethink.insights.standing import changed_since
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
+from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, Receipt, RecordKind, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
@@ -61,21 +62,28 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Engine:
-    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads."""
+    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads.
+
+    `counter` counts what is stored, `measure` what a context costs.
+    """
 
     def __init__(
         self,
         store: Store,
         *,
         clock: Clock,
-        counter: TokenCounter,
+        counter: TokenCounter | None,
         embedder: Embedder | None,
         settings: Settings,
         ranker: Ranker,
+        for_model: str = "",
     ) -> None:
         self.store = store
         self.clock = clock
-        self.counter = CachedCounter(counter)
+        self.counter = CachedCounter(counter or counter_for(for_model))
+        self._own_counter = counter is not None
+        self._measure = Measure(self.counter, for_model)
+        self._counters = {self.counter.name: self.counter}
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.settings = settings
@@ -97,10 +105,20 @@ class Engine:
             self._choices.keep(wording, positions)
         return positions
 
+    def measure(self, for_model: str | None = None) -> Measure:
+        """How a context is measured for the model that reads it; for the memory's own, if none is named here."""
+        if for_model is None or for_model == self._measure.model:
+            return self._measure
+        if self._own_counter:
+            return Measure(self.counter, for_model)
+        counter = counter_for(for_model)
+        return Measure(self._counters.setdefault(counter.name, CachedCounter(counter)), for_model)
+
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
         receipt = self.store.forget(request)
-        self.counter.forget()
+        for counter in list(self._counters.values()):
+            counter.forget()
         if self.embedder is not None:
             self.embedder.forget()
         self._choices.clear()

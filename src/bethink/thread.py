@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
@@ -13,14 +13,15 @@ from bethink.formats import from_any
 from bethink.ids import new_id
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
+from bethink.settings import Oversize
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
-from bethink.steps.context import build_context
+from bethink.steps.context import Asked, asked_for, build_context
 from bethink.steps.reflect import reflect
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.turns import Turn
-from bethink.values import Namespace, check_id, check_text
+from bethink.values import Namespace, check_id
 
 if TYPE_CHECKING:
     from bethink.context import Context
@@ -135,7 +136,16 @@ class Thread:
         """
         return self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=0)).thread
 
-    def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Context:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
 
         Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
@@ -144,14 +154,39 @@ class Thread:
         Args:
             query: what to recall for; the newest user message if left out.
             policy: what stays in view this time, if not as the thread or the memory says.
+            oversize: what is done with a message of the current turn that is larger than the room for it, if not as
+                `settings.oversize` says: "cut" shortens also the newest user message, "error" shortens nothing.
+            for_model: the model that reads it, if not the one the memory was opened for.
+            tools: schemas that the request will offer: counted in, and handed back as `Context.tools`. With tools or a model
+                named, the budget is that of the whole request, with what begins the reply.
 
         Raises:
-            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
-                below 1.
+            BudgetError: what must be in it (tools, pinned messages and notes, the newest user message) does not fit, or the
+                budget is below 1.
+            InvalidInput: a tool that is not JSON.
         """
-        if query is not None:
-            check_text(query, "query")
-        return build_context(self._engine, self.namespace, self._id, query, budget, policy_or(policy, self._policy))
+        return self._build(self._asked(query, budget, policy, oversize, for_model, tools))
+
+    def _asked(
+        self,
+        query: str | None,
+        budget: int | None,
+        policy: Policy | None,
+        oversize: Oversize | Literal["cut", "error"] | None,
+        for_model: str | None,
+        tools: Sequence[Mapping[str, Any]],
+    ) -> Asked:
+        return asked_for(
+            policy_or(policy, self._policy),
+            query=query,
+            budget=budget,
+            oversize=oversize,
+            for_model=for_model,
+            tools=tools,
+        )
+
+    def _build(self, asked: Asked) -> Context:
+        return build_context(self._engine, self.namespace, self._id, asked)
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,35 +21,80 @@ from bethink.context import (
     render,
 )
 from bethink.engine import Engine
-from bethink.errors import BudgetError, Conflict
+from bethink.errors import BudgetError, Conflict, InvalidInput
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
 from bethink.messages import Message
+from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Insight, Node
+from bethink.settings import Oversize, check_choice
 from bethink.steps.derive import derive
 from bethink.steps.recall import recall_from
 from bethink.steps.view import View, view_thread
 from bethink.storage.base import Get, Put, Scope
-from bethink.values import Namespace
+from bethink.values import Namespace, check_json, check_text
 
-__all__ = ["build_context"]
+__all__ = ["Asked", "asked_for", "build_context"]
 
 _SPARE_HITS = 32
 
 
-def build_context(
-    engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None, policy: Policy
-) -> Context:
-    """The context of a thread by a policy, its receipt stored."""
-    budget = engine.settings.window if budget is None else budget
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a context; see `Thread.context`. What is None is as the memory's settings have it."""
+
+    query: str | None = None
+    budget: int | None = None
+    policy: Policy
+    oversize: Oversize | None = None
+    for_model: str | None = None
+    tools: tuple[dict[str, Any], ...] = ()
+
+
+def asked_for(
+    policy: Policy,
+    *,
+    query: str | None,
+    budget: int | None,
+    oversize: Oversize | Literal["cut", "error"] | None,
+    for_model: str | None,
+    tools: Sequence[Mapping[str, Any]],
+) -> Asked:
+    """What a caller asks, checked, and sharing nothing with what he may still change."""
+    if query is not None:
+        check_text(query, "query")
+    if for_model is not None:
+        check_text(for_model, "for_model")
+    if isinstance(oversize, str):
+        check_choice(oversize, "oversize", Literal["cut", "error"])
+        oversize = Oversize(question=oversize, turn=oversize)
+    elif not (oversize is None or isinstance(oversize, Oversize)):
+        raise InvalidInput("oversize", f"a {type(oversize).__name__}", 'give "cut", "error" or an Oversize')
+    for number, tool in enumerate(tools):
+        check_json(tool, f"tools[{number}]")
+    copied = tuple([msgspec.json.decode(msgspec.json.encode(tool, enc_hook=dict)) for tool in tools])
+    return Asked(query=query, budget=budget, policy=policy, oversize=oversize, for_model=for_model, tools=copied)
+
+
+def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked) -> Context:
+    """The context of a thread, its receipt stored."""
+    budget = engine.settings.window if asked.budget is None else asked.budget
     if budget < 1:
         raise BudgetError(budget, 1, (("one of the tokens", 1),))
+    settings = engine.settings
+    if asked.oversize is not None:
+        settings = msgspec.structs.replace(settings, oversize=asked.oversize)
+    measure = engine.measure(asked.for_model)
+    around = measure.around(asked.tools)
+    room = budget - sum(tokens for _, tokens in around)
+    if room < 1:
+        raise BudgetError(budget, budget - room, around)
+    query, policy = asked.query, asked.policy
     cursor = derive(engine, namespace, hold=thread_id)
-    view = view_thread(engine, namespace, thread_id, budget, policy)
+    view = view_thread(engine, namespace, thread_id, room, policy, measure)
     shown = [message for group in view.recent for message in group.messages]
     if query is None:
         query = next((message.text for message in reversed(shown) if message.role == "user"), "")
-    items = _items(engine, namespace, thread_id, view, shown, query, budget)
+    items = _items(engine, namespace, thread_id, view, shown, query, room, measure)
     found = Sources(
         pinned=view.pinned,
         recent=view.recent,
@@ -58,9 +104,10 @@ def build_context(
         policy=policy.name,
         decisions=view.decisions,
         limit=view.limit,
+        around=around,
     )
-    made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
-    context = render(made_of, budget=budget, counter=engine.counter)
+    made_of = compose(found, budget=budget, measure=measure, settings=settings)
+    context = render(made_of, budget=budget, measure=measure, tools=asked.tools)
     now = engine.clock.now()
     receipt = receipt_for(
         made_of,
@@ -68,7 +115,6 @@ def build_context(
         receipt_id=new_id(now),
         thread_id=thread_id,
         now=now,
-        counter=engine.counter,
         ranker=engine.ranker.fingerprint,
         query=query,
     )
@@ -82,7 +128,14 @@ def build_context(
 
 
 def _items(
-    engine: Engine, namespace: Namespace, thread_id: str, view: View, shown: Sequence[Message], query: str, budget: int
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str,
+    view: View,
+    shown: Sequence[Message],
+    query: str,
+    budget: int,
+    measure: Measure,
 ) -> tuple[Item, ...]:
     """Candidates for the memory block, section by section."""
     now = engine.clock.now()
@@ -100,7 +153,7 @@ def _items(
         said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
     said += _summary_items(engine, view, shown, budget)
     if query:
-        said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)})
+        said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)}, measure)
     return (*items, *_with_changes(said, known.changed))
 
 
@@ -143,8 +196,9 @@ def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int
     return [at for position, at in enumerate(said) if position in chosen]
 
 
-def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str]) -> list[Item]:
-
+def _recalled_items(
+    engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str], measure: Measure
+) -> list[Item]:
     visible = {message.id for message in shown}
     # More than will be shown, since what is in view anyway is often the best match. (All of it would be ranking for nothing.)
     spare = min(len(visible), _SPARE_HITS)
@@ -164,7 +218,7 @@ def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Seq
                 at=hit.at,
                 trust=hit.trust,
                 speaker=hit.speaker,
-                counter=engine.counter,
+                counter=measure,
                 reason=reason,
                 scores=hit.scores,
             )
