@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Retention, Settings
+    from bethink.settings import Oversize, Retention, Settings
     from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.telemetry import Listener
     from bethink.thread import Thread
@@ -106,6 +106,7 @@ __all__ = [
     "NotFound",
     "Note",
     "OpenTelemetry",
+    "Oversize",
     "Part",
     "Policy",
     "Problem",
@@ -189,7 +190,7 @@ _HOMES = {
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Retention", "Settings"),
+    "settings": ("Oversize", "Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "telemetry": ("Listener",),
     "thread": ("Thread",),

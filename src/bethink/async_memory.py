@@ -28,7 +28,7 @@ from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
-from bethink.settings import Settings
+from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
@@ -75,6 +75,7 @@ class AsyncMemory:
         settings: Settings | None = None,
         embedder: Embedder | Literal["auto"] | None = "auto",
         counter: TokenCounter | None = None,
+        for_model: str = "",
         clock: Clock | None = None,
         ranker: Ranker | None = None,
         language_model: AsyncGivenModel | None = None,
@@ -90,6 +91,7 @@ class AsyncMemory:
             settings=settings,
             embedder=embedder,
             counter=counter,
+            for_model=for_model,
             clock=clock,
             ranker=ranker,
             policy=policy,
@@ -292,9 +294,14 @@ class AsyncThread:
         *,
         budget: int | None = None,
         policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
         limits: Limits | None = None,
     ) -> Context:
-        return await _hop(self._sync.context, query, budget=budget, policy=policy, limits=limits)
+        # Taken as values here and not on the worker thread: the caller may change his tools from now on.
+        asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
+        return await _hop(self._sync._build, asked)
 
     async def usage(self) -> UsageReport:
         return await _hop(self._sync.usage)

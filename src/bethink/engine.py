@@ -17,6 +17,7 @@ from bethink.insights.standing import changed_since
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
+from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
@@ -67,6 +68,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 class Engine:
     """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
 
+    `counter` counts what is stored, `measure` what a context costs.
+
     Attributes:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
@@ -78,16 +81,20 @@ class Engine:
         store: Store,
         *,
         clock: Clock,
-        counter: TokenCounter,
+        counter: TokenCounter | None,
         embedder: Embedder | None,
         settings: Settings,
         ranker: Ranker,
         language_model: LanguageModel | AsyncLanguageModel | None = None,
         telemetry: Telemetry | None = None,
+        for_model: str = "",
     ) -> None:
         self.store = store
         self.clock = clock
-        self.counter = CachedCounter(counter)
+        self.counter = CachedCounter(counter or counter_for(for_model))
+        self._own_counter = counter is not None
+        self._measure = Measure(self.counter, for_model)
+        self._counters = {self.counter.name: self.counter}
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.language_model = language_model
@@ -111,11 +118,21 @@ class Engine:
             self._choices.keep(wording, positions)
         return positions
 
+    def measure(self, for_model: str | None = None) -> Measure:
+        """How a context is measured for the model that reads it; for the memory's own, if none is named here."""
+        if for_model is None or for_model == self._measure.model:
+            return self._measure
+        if self._own_counter:
+            return Measure(self.counter, for_model)
+        counter = counter_for(for_model)
+        return Measure(self._counters.setdefault(counter.name, CachedCounter(counter)), for_model)
+
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
         with self.telemetry.span("forget", namespace=request.scope.namespace):
             receipt = self.store.forget(request)
-        self.counter.forget()
+        for counter in list(self._counters.values()):
+            counter.forget()
         if self.embedder is not None:
             self.embedder.forget()
         self._choices.clear()

@@ -92,7 +92,9 @@ class Memory:
         namespace: whose memory. Its first segment is the tenant.
         settings: budgets, triggers, sizes (see `Settings`).
         embedder: "auto" takes the default embedder if its extra is installed, and none otherwise; None searches words alone.
-        counter: counts tokens; the built-in one errs upwards for every model.
+        counter: counts tokens, for every model. By default as `for_model` says, or the built-in one, which errs upwards.
+        for_model: the name of the model that reads the contexts, such as "gpt-4o": its frames, images and tools are counted as
+            its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
@@ -116,6 +118,7 @@ class Memory:
         settings: Settings | None = None,
         embedder: Embedder | Literal["auto"] | None = "auto",
         counter: TokenCounter | None = None,
+        for_model: str = "",
         clock: Clock | None = None,
         ranker: Ranker | None = None,
         language_model: GivenModel | None = None,
@@ -127,17 +130,18 @@ class Memory:
     ) -> None:
         from bethink.engine import Engine
         from bethink.models.language import as_model
-        from bethink.models.tokens import BuiltinCounter
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
         self._policy = policy_or(policy, Hybrid())
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
+        check_text(for_model, "for_model")
         self._engine: Engine = Engine(
             store if store is not None else _open_store(path, durability),
             clock=clock or SystemClock(),
-            counter=counter or BuiltinCounter(),
+            counter=counter,
+            for_model=for_model,
             embedder=_default_embedder() if embedder == "auto" else embedder,
             settings=settings or Settings(),
             ranker=ranker or Ranker(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
@@ -14,16 +14,17 @@ from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
+from bethink.settings import Oversize
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
-from bethink.steps.context import build_context
+from bethink.steps.context import Asked, asked_for, build_context
 from bethink.steps.reflect import reflect
 from bethink.steps.usage import usage_of
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.turns import Turn
 from bethink.usage import UsageReport
-from bethink.values import Namespace, check_id, check_text
+from bethink.values import Namespace, check_id
 
 if TYPE_CHECKING:
     from bethink.context import Context
@@ -149,6 +150,9 @@ class Thread:
         *,
         budget: int | None = None,
         policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
         limits: Limits | None = None,
     ) -> Context:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
@@ -159,24 +163,43 @@ class Thread:
         Args:
             query: what to recall for; the newest user message if left out.
             policy: what stays in view this time, if not as the thread or the memory says.
+            oversize: what is done with a message of the current turn that is larger than the room for it, if not as
+                `settings.oversize` says: "cut" shortens also the newest user message, "error" shortens nothing.
+            for_model: the model that reads it, if not the one the memory was opened for.
+            tools: schemas that the request will offer: counted in, and handed back as `Context.tools`. With tools or a model
+                named, the budget is that of the whole request, with what begins the reply.
             limits: for this time; what they leave out, the thread or the memory says.
 
         Raises:
-            LimitExceeded: the budget is above the limit, what is pinned above that of the memory block, or it took too long.
-            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
-                below 1.
+            LimitExceeded: the budget is above the limit, what is pinned above that of the memory message, or it took too long.
+            BudgetError: what must be in it (tools, pinned messages and notes, the newest user message) does not fit, or the
+                budget is below 1.
+            InvalidInput: a tool that is not JSON.
         """
-        if query is not None:
-            check_text(query, "query")
-        return build_context(
-            self._engine,
-            self.namespace,
-            self._id,
-            query,
-            budget,
+        return self._build(self._asked(query, budget, policy, oversize, for_model, tools, limits))
+
+    def _asked(
+        self,
+        query: str | None,
+        budget: int | None,
+        policy: Policy | None,
+        oversize: Oversize | Literal["cut", "error"] | None,
+        for_model: str | None,
+        tools: Sequence[Mapping[str, Any]],
+        limits: Limits | None,
+    ) -> Asked:
+        return asked_for(
             policy_or(policy, self._policy),
-            limits_within(limits, self._limits),
+            query=query,
+            budget=budget,
+            oversize=oversize,
+            for_model=for_model,
+            tools=tools,
+            limits=limits_within(limits, self._limits),
         )
+
+    def _build(self, asked: Asked) -> Context:
+        return build_context(self._engine, self.namespace, self._id, asked)
 
     def usage(self) -> UsageReport:
         """What the contexts and model calls of this thread took: tokens by section, what was saved against the full history,

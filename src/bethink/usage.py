@@ -53,9 +53,9 @@ class TurnUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         context_id: its receipt.
         counter: what counted the tokens.
-        sections: tokens by section, in the order shown; "framing" is what holds the memory block together. They add up to
+        sections: tokens by section, in the order shown; "frame" is what holds the memory message together. They add up to
             `tokens`; a section of which nothing is shown is not named.
-        memory: tokens of the memory block, its framing included.
+        memory: tokens of the memory message.
         history: tokens of all messages that the thread had: what the context would have cost without a memory.
         estimated: whether part of `history` is the mean of what was counted, times the messages that were not; see `counted`.
         seconds: by step, "context" the whole. "view.fold" is part of "view", "recall.search" of "recall".
@@ -148,7 +148,10 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # Sections and steps in the order in which a reader meets them; others come after these.
-_SECTIONS = ("pinned", "profile", "previous session", "recalled", "summary", "recent messages", "framing")
+_SECTIONS = (
+    *("pinned", "profile", "previous session", "recalled", "summary", "frame"),
+    *("recent messages", "tools", "reply"),
+)
 _STEPS = (
     "context",
     "derive",

@@ -8,7 +8,6 @@
     compose    chooses, within the budget
     render     turns the choice into a `Context` and a `Receipt`; rebuilds the same bytes from a receipt
     explain    what is in it and what is not, with figures
-    sections   how its tokens are spread
 
 The memory block goes in as user-role data, delimited, escaped and labelled with who said it: recalled text is information and
 never an instruction, whoever wrote it.
@@ -16,7 +15,8 @@ never an instruction, whoever wrote it.
 
 from __future__ import annotations
 
-from bethink.context.compose import Composition, Sources, compose, pinned_tokens
+from bethink.context.block import block_tokens, pinned_tokens
+from bethink.context.compose import Composition, Sources, compose
 from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
     Item,
@@ -28,7 +28,6 @@ from bethink.context.items import (
     items_of_summary,
 )
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
-from bethink.context.sections import section_tokens
 
 __all__ = [
     "Composition",
@@ -40,6 +39,7 @@ __all__ = [
     "Named",
     "SectionName",
     "Sources",
+    "block_tokens",
     "compose",
     "explain",
     "handle",
@@ -51,5 +51,4 @@ __all__ = [
     "rebuild",
     "receipt_for",
     "render",
-    "section_tokens",
 ]

@@ -12,39 +12,40 @@ from contextlib import closing
 from datetime import datetime
 from typing import TypeVar
 
-from bethink.context import Context, section_tokens
+from bethink.context import Context, block_tokens
 from bethink.engine import Engine
 from bethink.errors import LimitExceeded
 from bethink.limits import Limits, crossed, day_of, model_limit
 from bethink.messages import Message
 from bethink.models.language import Answer, Call, ModelError, ModelStep, Usage
-from bethink.models.tokens import message_tokens
+from bethink.models.measure import Measure
 from bethink.records import Receipt
 from bethink.steps.view import View
 from bethink.storage.base import Read, Scan, Scope
 from bethink.usage import Counted, ModelCall, TurnUsage, UsageReport, plus, report, together
 from bethink.values import Namespace
 
-__all__ = ["Meter", "measure", "usage_of"]
+__all__ = ["Meter", "usage_of", "usage_of_turn"]
 
 T = TypeVar("T")
 
 _PAGE = 128
 """Messages that a context counts beyond those it has read anyway."""
+_LAST = 3
+"""Turns looked at for one that was counted by the same counter: a thread may be shown to several models in turn."""
 
 
-def measure(engine: Engine, view: View, context: Context, receipt: Receipt) -> TurnUsage:
+def usage_of_turn(engine: Engine, view: View, context: Context, receipt: Receipt) -> TurnUsage:
     """What a context took, but for its seconds."""
-    sections, memory = section_tokens(context, engine.counter)
-    history = _History(engine, view)
+    history = _History(engine, view, context.measure)
     return TurnUsage(
         context_id=receipt.id,
         thread_id=receipt.thread_id,
         at=receipt.created_at,
         budget=receipt.budget,
         counter=receipt.counter,
-        sections=sections,
-        memory=memory,
+        sections={str(name): tokens for name, tokens in context.sections.items() if tokens},
+        memory=block_tokens(context.made_of.block, context.measure),
         history=history.tokens,
         estimated=history.estimated,
         counted=history.counted,
@@ -59,8 +60,9 @@ class _History:
           by earlier turns   read here    estimated     read for the view
     """
 
-    def __init__(self, engine: Engine, view: View) -> None:
+    def __init__(self, engine: Engine, view: View, measure: Measure) -> None:
         self._engine = engine
+        self._measure = measure
         thread = view.thread
         before = self._known(view)
         # Most often `past` lies before `through`: what is new is at hand.
@@ -83,19 +85,19 @@ class _History:
     def _known(self, view: View) -> Counted:
         """What the last turn had counted, if that is still so."""
         thread = view.thread
-        scan = Scan(what="usage", scope=Scope(thread.namespace), thread_id=thread.thread_id, newest=True, limit=1)
+        scan = Scan(what="usage", scope=Scope(thread.namespace), thread_id=thread.thread_id, newest=True, limit=_LAST)
         for last in self._engine.store.scan(scan).items:
             assert isinstance(last, TurnUsage), "a page holds what was asked for"
             known = last.counted
             since = sum(1 for message in view.seen if message.seq > known.through)
             whole = known.through < view.past or known.messages + since == thread.count
-            if last.counter == self._engine.counter.name and known.through <= thread.tip and whole:
+            if last.counter == self._measure.name and known.through <= thread.tip and whole:
                 return known
         return Counted()
 
     def _with(self, before: Counted, messages: tuple[Message, ...] | list[Message], through: int) -> Counted:
-        tokens = sum([message_tokens(message, self._engine.counter) for message in messages])
-        return Counted(max(through, before.through), before.messages + len(messages), before.tokens + tokens)
+        tokens = before.tokens + self._measure.messages(messages)
+        return Counted(max(through, before.through), before.messages + len(messages), tokens)
 
 
 def usage_of(engine: Engine, scope: Scope, thread_id: str | None = None) -> UsageReport:

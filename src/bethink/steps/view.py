@@ -15,11 +15,12 @@ import msgspec
 from bethink.compaction.fold import fold
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
-from bethink.context.compose import size_of
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.messages import Group, Message, groups, ranges
+from bethink.models.measure import Measure
 from bethink.records import Decision, Node
+from bethink.settings import Settings
 from bethink.steps.append import append
 from bethink.storage.base import Fold, Get, Read, Scope, Transcript
 from bethink.threads import ThreadInfo
@@ -58,18 +59,25 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
-    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so."""
+def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure) -> View:
+    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so.
+
+    `budget` is the room for messages, as `measure` counts them.
+    """
     look = _beside_the_folded if policy.summary else _newest
-    return look(engine, namespace, thread_id, budget, policy)
+    return look(engine, namespace, thread_id, budget, policy, measure)
 
 
-def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+def _beside_the_folded(
+    engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure
+) -> View:
     for _ in range(_ATTEMPTS):
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through))
+        sight = _Sight(
+            engine.settings, measure, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through)
+        )
         planned = sight.plan
         if not planned.fold:
             recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
@@ -108,7 +116,7 @@ def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
     )
 
 
-def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure) -> View:
     """The newest of the log, folded or not."""
     limit = _PAGE
     while True:
@@ -119,7 +127,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             append(engine, namespace, thread_id, ())
             continue
         pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine, budget, policy, pinned, talk)
+        sight = _Sight(engine.settings, measure, budget, policy, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
             return _view(engine, namespace, sight, transcript, 0, sight.plan.keep)
@@ -139,22 +147,27 @@ class _Sight:
     """Groups as a policy sees them, with its plan for them."""
 
     def __init__(
-        self, engine: Engine, budget: int, policy: Policy, pinned: tuple[Message, ...], talk: tuple[Group, ...]
+        self,
+        settings: Settings,
+        measure: Measure,
+        budget: int,
+        policy: Policy,
+        pinned: tuple[Message, ...],
+        talk: tuple[Group, ...],
     ) -> None:
-        self._counter = engine.counter
+        self._measure = measure
         self.sizes: dict[int, int] = {}
         self.policy = policy
         self.pinned = pinned
         self.waiting = tuple(group for group in talk if group.open_calls)
         self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
-        fixed = size_of(pinned, engine.counter)
-        room = Room(budget=budget, fixed=fixed, size=self.size, settings=engine.settings)
+        room = Room(budget=budget, fixed=measure.messages(pinned), size=self.size, settings=settings)
         self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
 
     def size(self, group: Group) -> int:
         number = group.number
         if number not in self.sizes:
-            self.sizes[number] = size_of(group.messages, self._counter)
+            self.sizes[number] = self._measure.messages(group.messages)
         return self.sizes[number]
 
 

@@ -1,0 +1,99 @@
+"""Choosing the lines of the memory block within its room. Pure.
+
+Each section is filled up to its share, then what is left over goes to them in the same order. Pinned lines have no limit: they
+must be there. The same words are shown once: a decision is in the profile and in the summary of the session that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
+from bethink.models.measure import Measure
+
+__all__ = ["block_tokens", "choose_block", "pinned_tokens"]
+
+# Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
+# afterwards in the same order.
+_SHARES: tuple[tuple[SectionName, float], ...] = (
+    ("profile", 0.35),
+    ("summary", 0.35),
+    ("recalled", 0.35),
+    ("previous session", 0.25),
+)
+_LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
+_SHORTEST_LINE = 20  # tokens: a date, a name and a mark are most of that
+# Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
+_EMPTY_BLOCK_TOKENS = 60
+
+
+def choose_block(
+    items: Sequence[Item],
+    free: int,
+    measure: Measure,
+    arrange: Callable[[dict[SectionName, list[Shown]]], tuple[Shown, ...]],
+) -> tuple[tuple[Shown, ...], int]:
+    """The lines of the block, as `arrange` puts those chosen of each section, and what they cost besides the pinned ones.
+
+    Args:
+        items: candidates, each section in the order in which it is to be filled.
+        free: what the block may cost besides its pinned lines.
+    """
+    lines: dict[int, Shown] = {}
+
+    def line(position: int) -> Shown:
+        # Written when its turn comes: most candidates lie beyond what their section may fill.
+        if position not in lines:
+            lines[position] = shown(items[position], measure)
+        return lines[position]
+
+    sections: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
+    for position, item in enumerate(items):
+        sections[item.section].append(position)
+    chosen = sections["pinned"].copy()
+    pinned = len(chosen)
+    base = block_tokens([line(position) for position in chosen], measure)
+    said = {items[position].text for position in chosen}
+    spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
+    filled = dict.fromkeys(BLOCK, 0)
+    for shares in (_SHARES, _LEFT_OVER):
+        for name, share in shares:
+            left = min(int(share * free) - filled[name], free - spent)
+            for position in sections[name]:
+                if left < _SHORTEST_LINE:
+                    break
+                text = items[position].text
+                if text in said:
+                    continue
+                tokens = line(position).tokens
+                cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
+                # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
+                if cost > left:
+                    continue
+                chosen.append(position)
+                said.add(text)
+                filled[name] += tokens
+                spent, left = spent + cost, left - cost
+    # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
+    while True:
+        kept = set(chosen)
+        block = arrange({name: [line(position) for position in sections[name] if position in kept] for name in BLOCK})
+        tokens = block_tokens(block, measure) - base
+        if tokens <= free or len(chosen) == pinned:
+            return block, tokens
+        chosen.pop()
+
+
+def _heading_tokens(name: SectionName, measure: Measure) -> int:
+    return 2 * measure.count(f"</{tag_of(name)}>") + 2
+
+
+def pinned_tokens(items: Iterable[Item], measure: Measure) -> int:
+    """What a message of the pinned lines among some items would cost, and of no others."""
+    return block_tokens([shown(item, measure) for item in items if item.section == "pinned"], measure)
+
+
+def block_tokens(block: Sequence[Shown], measure: Measure) -> int:
+    """What the message that carries the block costs; 0 for no line."""
+    message = memory_message(block)
+    return 0 if message is None else measure.message(message)
