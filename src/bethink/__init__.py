@@ -51,10 +51,12 @@ if TYPE_CHECKING:
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Insight, Line, Note, Source, Summary
+    from bethink.records import Decision, Insight, Line, Node, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Oversize, Retention, Settings
-    from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
+    from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
@@ -68,6 +70,8 @@ __all__ = [
     "AsyncMemory",
     "AsyncThread",
     "AsyncTurn",
+    "Attempt",
+    "Backoff",
     "BethinkError",
     "BudgetError",
     "Chain",
@@ -103,6 +107,7 @@ __all__ = [
     "Messages",
     "MissingExtra",
     "ModelCall",
+    "Node",
     "NotFound",
     "Note",
     "OpenTelemetry",
@@ -115,6 +120,7 @@ __all__ = [
     "Prompt",
     "Ranker",
     "RecallResult",
+    "RefineReport",
     "Reply",
     "Retention",
     "SchemaError",
@@ -128,6 +134,7 @@ __all__ = [
     "StoreError",
     "Summarize",
     "Summary",
+    "SummaryNode",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
@@ -188,11 +195,13 @@ _HOMES = {
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Oversize", "Retention", "Settings"),
-    "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
+    "steps.refine": ("RefineReport",),
+    "steps.summaries": ("SummaryNode",),
+    "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),

@@ -40,10 +40,14 @@ from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.context import Context
+    from bethink.engine import Engine
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
+    from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
 
 __all__ = ["AsyncMemory", "AsyncThread"]
 
@@ -58,6 +62,15 @@ async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     import anyio.to_thread
 
     return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
+
+
+def _loop_worker(engine: Engine) -> LoopWorker | None:
+    """Whoever asks an asynchronous model in the background."""
+    if engine.watcher is None:
+        return None
+    from bethink.steps.background import LoopWorker
+
+    return engine.watcher if isinstance(engine.watcher, LoopWorker) else None
 
 
 class AsyncMemory:
@@ -104,7 +117,7 @@ class AsyncMemory:
             from bethink.models.language import as_any_model
 
             # Not by way of `Memory`, which takes none that is asynchronous.
-            self._sync._engine.language_model = as_any_model(language_model)
+            self._sync._use_model(as_any_model(language_model))
 
     @classmethod
     def _of(cls, memory: Memory) -> AsyncMemory:
@@ -174,6 +187,11 @@ class AsyncMemory:
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
 
+    async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+        from bethink.steps.refine import refine_async
+
+        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit)
+
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
 
@@ -223,6 +241,9 @@ class AsyncMemory:
         return await _hop(self._sync.import_file, path, format=format, on_error=on_error, end=end, progress=progress)
 
     async def close(self) -> None:
+        worker = _loop_worker(self._sync._engine)
+        if worker is not None:
+            await worker.aclose()
         await _hop(self._sync.close)
 
 
@@ -301,10 +322,25 @@ class AsyncThread:
     ) -> Context:
         # Taken as values here and not on the worker thread: the caller may change his tools from now on.
         asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
-        return await _hop(self._sync._build, asked)
+        context = await _hop(self._sync._build, asked)
+        worker = _loop_worker(self._sync._engine)
+        if worker is not None:
+            worker.start()
+        return context
 
     async def usage(self) -> UsageReport:
         return await _hop(self._sync.usage)
+
+    async def refine(self, *, limit: int | None = None) -> RefineReport:
+        from bethink.steps.refine import refine_async
+
+        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit)
+
+    async def summaries(self) -> list[SummaryNode]:
+        return await _hop(self._sync.summaries)
+
+    async def expand(self, node_id: str) -> list[Message]:
+        return await _hop(self._sync.expand, node_id)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

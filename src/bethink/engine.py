@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from threading import Lock
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -35,7 +35,7 @@ from bethink.storage.base import (
 from bethink.telemetry import Telemetry
 from bethink.values import Namespace
 
-__all__ = ["Engine", "Known"]
+__all__ = ["Engine", "Known", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -65,6 +65,18 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     summaries: tuple[Summary, ...]
 
 
+class Watcher(Protocol):
+    """Whoever has something to do when threads fold. Neither method raises, or takes long."""
+
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+        """A thread with summaries was looked at; `folded` says whether some of them are new."""
+        ...
+
+    def close(self) -> None:
+        """The store is about to be closed. Afterwards it is not touched any more."""
+        ...
+
+
 class Engine:
     """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
 
@@ -74,6 +86,7 @@ class Engine:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
         telemetry: opens the spans of what is done, and tells whoever listens.
+        watcher: is told of threads that have summaries; None where nobody wants to know.
     """
 
     def __init__(
@@ -99,6 +112,7 @@ class Engine:
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
+        self.watcher: Watcher | None = None
         self.settings = settings
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
@@ -126,6 +140,17 @@ class Engine:
             return Measure(self.counter, for_model)
         counter = counter_for(for_model)
         return Measure(self._counters.setdefault(counter.name, CachedCounter(counter)), for_model)
+
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+        """Tell the watcher."""
+        if self.watcher is not None:
+            self.watcher.notice(namespace, thread_id, folded=folded)
+
+    def close(self) -> None:
+        """Close the store, after whoever watches has let go of it."""
+        if self.watcher is not None:
+            self.watcher.close()
+        self.store.close()
 
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
@@ -169,6 +194,15 @@ class Engine:
         import anyio.to_thread
 
         return await anyio.to_thread.run_sync(partial(self.ask, step, observe=observe))
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name.
+
+        Raises:
+            InvalidInput: there is no model.
+        """
+        return self._model().name
 
     def _model(self) -> LanguageModel | AsyncLanguageModel:
         if self.language_model is None:

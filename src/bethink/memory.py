@@ -58,8 +58,9 @@ from bethink.values import Namespace, check_id, check_json, check_namespace, che
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
-    from bethink.models.language import GivenModel
+    from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.steps.refine import RefineReport
 
 __all__ = ["Memory", "Profile", "ProfileEntry"]
 
@@ -98,7 +99,7 @@ class Memory:
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
-            to text. None does without.
+            to text. None does without. By default it writes better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
@@ -145,9 +146,24 @@ class Memory:
             embedder=_default_embedder() if embedder == "auto" else embedder,
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
-            language_model=model,
             telemetry=Telemetry(listener),
         )
+        if model is not None:
+            self._use_model(model)
+
+    def _use_model(self, model: LanguageModel | AsyncLanguageModel) -> None:
+        from bethink.steps.refine import check_model
+
+        self._engine.language_model = model
+        try:
+            check_model(self._engine)
+        except InvalidInput:
+            self._engine.close()
+            raise
+        if self._engine.settings.refine == "background":
+            from bethink.steps.background import worker_for
+
+            self._engine.watcher = worker_for(self._engine)
 
     @classmethod
     def _of(cls, engine: Engine, namespace: Namespace, policy: Policy, limits: Limits) -> Memory:
@@ -313,6 +329,18 @@ class Memory:
             raise NotFound(f"{len(found) or 'no'} records here end in {mark!r} — give the whole id")
         return found[0]
 
+    def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+        """Ask the language model for every summary that is due, thread after thread; see `Thread.refine`.
+
+        Args:
+            below: also threads of the namespaces below this one.
+
+        Cost: reads every summary node of the threads once for each summary that is asked for.
+        """
+        from bethink.steps.refine import refine
+
+        return refine(self._engine, self._namespace, below=below, limit=limit)
+
     # -- looking back and forgetting --------------------------------------------------------------------------------------
 
     def replay(self, receipt_id: str) -> Context:
@@ -435,8 +463,12 @@ class Memory:
             )
 
     def close(self) -> None:
-        """Close the database, for every view of it. Closing twice is fine."""
-        self._engine.store.close()
+        """Close the database, for every view of it. Closing twice is fine.
+
+        A language model that is being asked in the background is not waited for: what it still answers is dropped, and asked
+        for another time.
+        """
+        self._engine.close()
 
 
 def _open_store(path: str | os.PathLike[str], durability: Literal["full", "normal"]) -> Store:

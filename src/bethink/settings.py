@@ -9,7 +9,7 @@ import msgspec
 
 from bethink.errors import InvalidInput
 
-__all__ = ["Boundary", "Keep", "LineOrder", "MemoryPlace", "Oversize", "Retention", "Settings", "check_choice"]
+__all__ = ["Backoff", "Boundary", "Keep", "LineOrder", "MemoryPlace", "Oversize", "Retention", "Settings", "check_choice"]
 
 Keep: TypeAlias = Literal["both", "start", "end"]
 Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
@@ -64,6 +64,34 @@ class Oversize(msgspec.Struct, frozen=True, kw_only=True):
         check_choice(self.boundary, "oversize.boundary", Boundary)
 
 
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """How long to wait after a model has failed (see `compaction.attempts`).
+
+    Attributes:
+        first: after the first failure.
+        factor: by which each wait is longer than the one before.
+        most: no wait is longer.
+        jitter: up to this share of a wait is taken off it.
+        attempts: after so many failures the span is given up.
+    """
+
+    first: timedelta = timedelta(seconds=30)
+    factor: float = 2.0
+    most: timedelta = timedelta(hours=1)
+    jitter: float = 0.25
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        if not timedelta() < self.first <= self.most:
+            raise InvalidInput("backoff.first", f"{self.first} of at most {self.most}", "use more than 0, up to `most`")
+        if not 1 <= self.factor <= 100:
+            raise InvalidInput("backoff.factor", f"{self.factor}", "use 1 to 100")
+        if not 0 <= self.jitter < 1:
+            raise InvalidInput("backoff.jitter", f"{self.jitter}", "use a share from 0 to below 1")
+        if self.attempts < 1:
+            raise InvalidInput("backoff.attempts", f"{self.attempts}", "use 1 or more")
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a memory behaves.
 
@@ -89,6 +117,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
+        model_window: tokens of the language model, of prompt and reply together. A span that does not fit is summarised in
+            several passes. It has nothing to do with `window`, which is the agent's.
+        model_backoff: when a model is asked again after it has failed.
+        refine: when a language model is asked for better summaries than the extractive ones: by itself after a thread has
+            folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
+        summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
+            conversation.
+        summary_instructions: what a model's summaries are to mind besides.
     """
 
     window: int = 8_000
@@ -107,6 +143,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embed_at_recall: int = 256
     retention: Retention = Retention()
     model_timeout: timedelta | None = timedelta(seconds=60)
+    model_window: int = 8_000
+    model_backoff: Backoff = Backoff()
+    refine: Literal["background", "manual"] = "background"
+    summary_language: str = ""
+    summary_instructions: str = ""
 
     def __post_init__(self) -> None:
         for name in ("window", "segment_messages", "node_tokens", "profile_size", "summary_tokens", "recall_limit"):
@@ -122,6 +163,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 0 <= self.memory_share < 1:
             raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        if self.refine not in ("background", "manual"):
+            raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
         if self.model_timeout is not None and self.model_timeout <= timedelta():
             raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")
         check_choice(self.memory_at, "settings.memory_at", MemoryPlace)

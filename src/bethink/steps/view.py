@@ -80,6 +80,8 @@ def _beside_the_folded(
         )
         planned = sight.plan
         if not planned.fold:
+            if transcript.nodes:
+                engine.notice(namespace, thread_id, folded=False)
             recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
             return _view(engine, namespace, sight, transcript, thread.folded_through, recent, transcript.nodes)
         with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
@@ -88,6 +90,7 @@ def _beside_the_folded(
             except Conflict:
                 # Another process folded first, or something of the span was forgotten: look again.
                 continue
+        engine.notice(namespace, thread_id, folded=True)
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
         found = _view(engine, namespace, sight, transcript, thread.folded_through, planned.keep, roots)
         return msgspec.structs.replace(found, folds=1)
