@@ -190,7 +190,7 @@ class AsyncMemory:
     async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit)
+        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
 
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
@@ -334,7 +334,7 @@ class AsyncThread:
     async def refine(self, *, limit: int | None = None) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit)
+        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit, limits=self._sync._limits)
 
     async def summaries(self) -> list[SummaryNode]:
         return await _hop(self._sync.summaries)

@@ -14,6 +14,7 @@ import msgspec
 from bethink.compaction.extractive import choose
 from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
+from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
@@ -85,6 +86,7 @@ class Engine:
     Attributes:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
+        limits: of the memory: what is done for it in the background keeps to them.
         telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
     """
@@ -100,6 +102,7 @@ class Engine:
         ranker: Ranker,
         language_model: LanguageModel | AsyncLanguageModel | None = None,
         telemetry: Telemetry | None = None,
+        limits: Limits = NO_LIMITS,
         for_model: str = "",
     ) -> None:
         self.store = store
@@ -112,6 +115,7 @@ class Engine:
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
+        self.limits = limits
         self.watcher: Watcher | None = None
         self.settings = settings
         self.ranker = ranker

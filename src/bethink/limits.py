@@ -30,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         context_tokens: no context is larger. Without a budget of its own a context takes this as its budget, if
             `settings.window` is larger; a budget above it raises.
-        memory_tokens: no memory block is larger; what is pinned must fit in it.
+        memory_tokens: no memory message is larger; what is pinned must fit in it. Its frame alone takes some 60.
         latency: a context that is not ready by then raises before its next step, and is not stored. What an earlier step stored
             (a fold, insights) stays for the next context.
         model_calls, model_tokens, cost: of the language model, for one thread on one day (UTC). `cost` is in what your model's

@@ -147,6 +147,7 @@ class Memory:
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
+            limits=self._limits,
         )
         if model is not None:
             self._use_model(model)
@@ -339,7 +340,7 @@ class Memory:
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self._namespace, below=below, limit=limit)
+        return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits)
 
     # -- looking back and forgetting --------------------------------------------------------------------------------------
 

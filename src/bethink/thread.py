@@ -227,7 +227,7 @@ class Thread:
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self.namespace, self._id, limit=limit)
+        return refine(self._engine, self.namespace, self._id, limit=limit, limits=self._limits)
 
     def summaries(self) -> list[SummaryNode]:
         """The summary nodes of the thread, by level and by what they cover, with the last attempts of models at them. [] if

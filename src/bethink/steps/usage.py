@@ -7,7 +7,7 @@ window, a recount after a forget), each context counts one page more, and the re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import datetime
 from typing import TypeVar
@@ -21,8 +21,8 @@ from bethink.models.language import Answer, Call, ModelError, ModelStep, Usage
 from bethink.models.measure import Measure
 from bethink.records import Receipt
 from bethink.steps.view import View
-from bethink.storage.base import Read, Scan, Scope
-from bethink.usage import Counted, ModelCall, TurnUsage, UsageReport, plus, report, together
+from bethink.storage.base import Put, Read, Scan, Scope
+from bethink.usage import Counted, ModelCall, TurnUsage, UsageReport, report, together
 from bethink.values import Namespace
 
 __all__ = ["Meter", "usage_of", "usage_of_turn"]
@@ -121,37 +121,32 @@ def _calls(engine: Engine, scope: Scope, thread_id: str | None, since: datetime 
 
 
 class Meter:
-    """Counts the calls of a language model for one thread, and says when a limit forbids the next. Is the `Observer` of a step.
+    """What a language model is asked for one thread: says when a limit forbids the next call, and keeps the calls.
 
         meter = Meter(engine, namespace, thread_id, limits)
-        engine.ask(meter.within(step), observe=meter)
-        engine.store.put(Put(namespace=namespace, calls=meter.calls))
+        if meter.refusal is None:
+            answered = yield meter.within(step)
+            meter.keep(answered.calls)
 
-    What other processes spend meanwhile is seen by the next meter.
+    What others spend meanwhile, in this process or another, the next meter sees.
     """
 
     def __init__(self, engine: Engine, namespace: Namespace, thread_id: str, limits: Limits) -> None:
         self._engine = engine
+        self._namespace = namespace
         self._thread_id = thread_id
         self._limits = limits
         self._spent = Usage()
-        self.calls: tuple[ModelCall, ...] = ()
+        self.refused = False
+        """Whether a step was refused a call."""
         if limits.of_models:
             today = day_of(engine.clock.now())
             self._spent = together(_calls(engine, Scope(namespace), thread_id, since=today))
 
-    def __call__(self, call: Call) -> None:
-        made = ModelCall(self._thread_id, self._engine.clock.now(), call)
-        before = self._sum()
-        self.calls += (made,)
-        self._engine.telemetry.tell("model_call", made)
-        for warning in crossed(self._limits, before, self._sum()):
-            self._engine.telemetry.tell("warning", self._thread_id, warning)
-
     @property
     def refusal(self) -> LimitExceeded | None:
         """Why the model may not be asked again today; None while it may."""
-        return model_limit(self._limits, self._sum())
+        return model_limit(self._limits, self._spent)
 
     def within(self, step: ModelStep[T]) -> ModelStep[T]:
         """The step, whose questions are answered with a `ModelError` once a limit is reached: the model does not hear them."""
@@ -163,8 +158,20 @@ class Meter:
                 except StopIteration as done:
                     found: T = done.value
                     return found
-                refusal = self.refusal
-                answer = (yield prompt) if refusal is None else ModelError("error", f"limits.{refusal.limit} reached")
+                if (refusal := self.refusal) is not None:
+                    self.refused = True
+                    answer = ModelError("error", f"limits.{refusal.limit} reached")
+                    continue
+                answer = yield prompt
+                before, self._spent = self._spent, self._spent.plus(answer)
+                for warning in crossed(self._limits, before, self._spent):
+                    self._engine.telemetry.tell("warning", self._thread_id, warning)
 
-    def _sum(self) -> Usage:
-        return plus(self._spent, together(self.calls))
+    def keep(self, calls: Iterable[Call]) -> None:
+        """Store calls that were made, and tell of them."""
+        now = self._engine.clock.now()
+        made = tuple([ModelCall(self._thread_id, now, call) for call in calls])
+        if made:
+            self._engine.store.put(Put(namespace=self._namespace, calls=made, relaxed=True))
+        for call in made:
+            self._engine.telemetry.tell("model_call", call)
