@@ -251,7 +251,7 @@ class TestLatency:
 class TestWarnings:
     def test_each_comes_once_with_the_context_and_to_the_listener(self, path: str, clock: FrozenClock) -> None:
         heard = Heard()
-        with Memory(path, embedder=None, clock=clock, limits=Limits(context_tokens=100, warn_at=0.5), listener=heard) as memory:
+        with Memory(path, embedder=None, clock=clock, limits=Limits(context_tokens=100, warn_at=0.2), listener=heard) as memory:
             thread = memory.thread("t")
             talk(thread, 20)
             context = thread.context()
