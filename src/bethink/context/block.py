@@ -1,7 +1,10 @@
 """Choosing the lines of the memory block within its room. Pure.
 
 Each section is filled up to its share, then what is left over goes to them in the same order. Pinned lines have no limit: they
-must be there. The same words are shown once: a decision is in the profile and in the summary of the session that made it.
+must be there.
+
+What somebody said once is shown once. A message can come as an insight, as a line of a summary, and as a hit; of two lines that
+rest on the same message, one whose words are all in the other is not shown.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
 from bethink.models.measure import Measure
+from bethink.retrieval.terms import index_terms
 
 __all__ = ["block_tokens", "choose_block", "pinned_tokens"]
 
@@ -22,6 +26,9 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
     ("previous session", 0.25),
 )
 _LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
+_SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session"})
+"""Sections whose lines are words of a message: the message itself says it better."""
+_NO_NEWS = frozenset({"a", "am", "an", "i", "m", "my", "our", "the", "to", "we"})
 _SHORTEST_LINE = 20  # tokens: a date, a name and a mark are most of that
 # Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
 _EMPTY_BLOCK_TOKENS = 60
@@ -53,7 +60,7 @@ def choose_block(
     chosen = sections["pinned"].copy()
     pinned = len(chosen)
     base = block_tokens([line(position) for position in chosen], measure)
-    said = {items[position].text for position in chosen}
+    said = _Said(items, chosen)
     spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
     filled = dict.fromkeys(BLOCK, 0)
     for shares in (_SHARES, _LEFT_OVER):
@@ -62,16 +69,18 @@ def choose_block(
             for position in sections[name]:
                 if left < _SHORTEST_LINE:
                     break
-                text = items[position].text
-                if text in said:
+                if said.again(position):
                     continue
                 tokens = line(position).tokens
                 cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
                 # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
                 if cost > left:
                     continue
+                for told in said.add(position):
+                    chosen.remove(told)
+                    filled[items[told].section] -= line(told).tokens
+                    spent -= line(told).tokens
                 chosen.append(position)
-                said.add(text)
                 filled[name] += tokens
                 spent, left = spent + cost, left - cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
@@ -82,6 +91,48 @@ def choose_block(
         if tokens <= free or len(chosen) == pinned:
             return block, tokens
         chosen.pop()
+
+
+class _Said:
+    """What the lines chosen so far say. Words are compared only between lines that rest on the same message."""
+
+    def __init__(self, items: Sequence[Item], chosen: Sequence[int]) -> None:
+        self._items = items
+        self._texts = {items[position].text for position in chosen}
+        self._by_source: dict[str, list[int]] = {}
+        for position in chosen:
+            self.add(position)
+
+    def again(self, position: int) -> bool:
+        """Whether a candidate says nothing that is not said yet."""
+        text = self._items[position].text
+        return text in self._texts or any(_within(text, self._items[other].text) for other in self._beside(position))
+
+    def add(self, position: int) -> list[int]:
+        """Note what a line says; returns the lines of summaries that it makes superfluous."""
+        item = self._items[position]
+        told = [
+            other
+            for other in self._beside(position)
+            if self._items[other].section in _SUMMARIES and _within(self._items[other].text, item.text)
+        ]
+        for other in told:
+            for source in self._items[other].sources:
+                self._by_source[source].remove(other)
+        self._texts.add(item.text)
+        for source in item.sources:
+            self._by_source.setdefault(source, []).append(position)
+        return told
+
+    def _beside(self, position: int) -> list[int]:
+        """The lines that rest on a message which this one rests on too, each once."""
+        known = self._by_source
+        return list(dict.fromkeys([other for source in self._items[position].sources for other in known.get(source, ())]))
+
+
+def _within(text: str, other: str) -> bool:
+    """Whether all that one text says is in the other: each of its words that is not a mere "I" or "the"."""
+    return (set(index_terms(text).split()) - _NO_NEWS).issubset(index_terms(other).split())
 
 
 def _heading_tokens(name: SectionName, measure: Measure) -> int:

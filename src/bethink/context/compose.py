@@ -19,7 +19,7 @@ from bethink.errors import BudgetError
 from bethink.messages import Group, Message, ranges
 from bethink.models.measure import Measure
 from bethink.records import Cut, Decision
-from bethink.settings import Oversize, Settings
+from bethink.settings import Settings
 
 __all__ = ["Composition", "Sources", "compose"]
 
@@ -201,13 +201,14 @@ def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Sett
     kept: list[Group] = []
     dropped: list[Group] = []
     # What has to be shortened anyway is to leave the memory block some room, though not more than it takes itself.
-    high = int(settings.compaction_trigger * room.whole) - (room.whole - room.left)
+    high = int(settings.compaction_trigger * room.whole) - (room.fixed - room.around)
     used = 0
     if question is not None:
         used = asked
         fair = room.left - min(in_turn, room.left // 2)
         if how.question == "cut" and asked > fair:
-            shortened = _cut_group(question, (max(min(fair, high), fair // 2), fair, room.left), measure, how)
+            rooms = (max(min(fair, high), fair // 2), fair, room.left)
+            shortened = cut_to_fit(question.messages, rooms, measure, how)
             if shortened is None:
                 room.check("newest user message", asked)
                 shortened = {}
@@ -221,7 +222,8 @@ def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Sett
         if size > left:
             # What is older of the turn has half of what is left, if it needs as much.
             fair = left - min(in_turn, left // 2)
-            shortened = _cut_group(group, (max(min(fair, high - used), fair // 2), fair, left), measure, how)
+            rooms = (max(min(fair, high - used), fair // 2), fair, left)
+            shortened = cut_to_fit(group.messages, rooms, measure, how) if left > 0 else None
             if shortened is None:
                 dropped.append(group)
                 continue
@@ -268,15 +270,6 @@ def _current_turn(found: Sources) -> tuple[int | None, int]:
         follow = [index for index, group in enumerate(found.recent) if group.last_seq > pinned]
         return None, follow[0] if follow else len(found.recent)
     return None, max(0, len(found.recent) - 1)
-
-
-def _cut_group(group: Group, rooms: Sequence[int], measure: Measure, how: Oversize) -> dict[int, tuple[Cut, ...]] | None:
-    """Cuts that bring a group down to the first of `rooms` that it can be brought down to; None if to none of them."""
-    for room in dict.fromkeys(rooms):
-        cuts = cut_to_fit(group.messages, room, measure, how) if room > 0 else None
-        if cuts is not None:
-            return cuts
-    return None
 
 
 def _shown_size(group: Group, cuts: Cuts, size: int, measure: Measure) -> int:

@@ -9,7 +9,7 @@ shortened by itself (see `oversize`); a `Cut` says which, and what of it is kept
                            free text is shortened as text
 
 The room is shared fairly: short texts stay whole, and the long ones have the same room each. Texts give way first, then images
-from the last to the first, then whole arguments from the longest.
+from the last to the first, then whole arguments, those first whose strings are the least of them.
 """
 
 from __future__ import annotations
@@ -62,23 +62,28 @@ class _Text(msgspec.Struct, frozen=True):
         return marker_of(self.message.id, left_out=len(self.text), characters=len(self.text), tokens=self.tokens)
 
 
-def cut_to_fit(messages: Sequence[Message], room: int, measure: Measure, how: Oversize) -> dict[int, tuple[Cut, ...]] | None:
-    """Cuts with which `messages` together count at most `room` tokens; None if they cannot be brought down to it.
+def cut_to_fit(
+    messages: Sequence[Message], rooms: Sequence[int], measure: Measure, how: Oversize
+) -> dict[int, tuple[Cut, ...]] | None:
+    """Cuts that bring `messages` down to one of `rooms`, each so many tokens for all of them together; None if nothing does.
 
-    Nothing is cut that need not be: what fits is given back as {}. Costs one count of each text, and some 40 of texts about as
-    long as what is kept of it.
+    It is the first room that leaves something of every text; the last one, if all must give way to their markers. {} where
+    nothing need be cut.
+
+    Costs one count of each text, and some 40 of texts about as long as what is kept of it.
     """
-    if measure.messages(messages) <= room:
+    if measure.messages(messages) <= rooms[0]:
         return {}
     texts = [text for message in messages for text in _texts(message, measure)]
-    gone: list[_Text] = []
-    rest = [*_media(messages, measure), *_arguments(messages, measure)]
-    while True:
-        last = not rest
-        found = _shared(messages, [text for text in texts if not _within(text, gone)], gone, room, measure, how, last=last)
-        if found is not None or last:
-            return found
-        gone.append(rest.pop(0))
+    gone: list[list[_Text]] = [[]]
+    for text in (*_media(messages, measure), *_arguments(messages, texts, measure)):
+        gone.append([*gone[-1], text])
+    for room, least in (*((room, _LEAST) for room in dict.fromkeys(rooms)), (rooms[-1], 0)):
+        for away in gone:
+            found = _shared(messages, texts, away, room, least, measure, how)
+            if found is not None:
+                return found
+    return None
 
 
 def _shared(
@@ -86,36 +91,34 @@ def _shared(
     texts: Sequence[_Text],
     gone: Sequence[_Text],
     room: int,
+    least: int,
     measure: Measure,
     how: Oversize,
-    *,
-    last: bool,
 ) -> dict[int, tuple[Cut, ...]] | None:
-    """Cuts that share the room among the long ones of `texts`, where what is `gone` is not shown at all; None if too little is
-    left for them. The `last` attempt takes whatever is left.
+    """Cuts that share the room among those of `texts` that are long, where what is `gone` is not shown at all; None if one of
+    them would have less than `least` tokens besides its marker.
     """
-    long = [text for text in texts if text.tokens > _LEAST]
+    long = [text for text in texts if text.tokens > _LEAST and not _within(text, gone)]
     away = [text.cut() for text in gone]
-    least = measure.messages(with_cuts(messages, by_seq([*away, *(text.cut() for text in long)])))
+    nothing = by_seq([*away, *(text.cut() for text in long)])
     alone = [measure.count(text.marker) for text in long]
-    spare = room - least
-    if spare < (0 if last else _LEAST * len(long)):
+    spare = room - measure.messages(with_cuts(messages, nothing))
+    if spare < least * len(long):
         return None
     # What is put together may count a little more than its parts did, and JSON escapes much: so it is tried until it fits.
-    while spare >= 0:
+    while spare > 0:
         share = _share([text.tokens - marker for text, marker in zip(long, alone, strict=True)], spare)
         cuts = list(away)
         for text, marker in zip(long, alone, strict=True):
-            if text.tokens > marker + share:
-                kept = shorten(
-                    text.text, marker + share, measure, message_id=text.message.id, keep=how.keep, boundary=how.boundary
-                )
+            limit = marker + share
+            if text.tokens > limit:
+                kept = shorten(text.text, limit, measure, message_id=text.message.id, keep=how.keep, boundary=how.boundary)
                 cuts.append(text.cut(kept.start, kept.end))
         over = measure.messages(with_cuts(messages, by_seq(cuts))) - room
         if over <= 0:
             return by_seq(cuts)
-        spare -= max(over, 1)
-    return by_seq([*away, *(text.cut() for text in long)])
+        spare -= over
+    return nothing
 
 
 def _share(wanted: Sequence[int], spare: int) -> int:
@@ -162,15 +165,21 @@ def _media(messages: Sequence[Message], measure: Measure) -> list[_Text]:
     return [media for media in reversed(found) if media.tokens > _LEAST]
 
 
-def _arguments(messages: Sequence[Message], measure: Measure) -> list[_Text]:
-    """The arguments of calls that are JSON, the longest first."""
+def _arguments(messages: Sequence[Message], texts: Sequence[_Text], measure: Measure) -> list[_Text]:
+    """The arguments of calls that are JSON, first those of which the most is left when their strings are shortened."""
     found = [
         _Text(message, at, _WHOLE, call.arguments, measure.count(call.arguments))
         for message in messages
         for at, call in _calls(message)
         if len(call.arguments) > _SHORT and _is_json(call.arguments)
     ]
-    return sorted([text for text in found if text.tokens > _LEAST], key=lambda text: -text.tokens)
+    left = {
+        (whole.message.seq, whole.part): whole.tokens
+        - sum([text.tokens - _LEAST for text in texts if text.tokens > _LEAST and _within(text, [whole])])
+        for whole in found
+    }
+    worth = [whole for whole in found if whole.tokens > _LEAST]
+    return sorted(worth, key=lambda whole: -left[whole.message.seq, whole.part])
 
 
 def _calls(message: Message) -> list[tuple[int, ToolCall]]:

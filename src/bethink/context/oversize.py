@@ -113,9 +113,11 @@ def _ends(text: str, room: int, counter: TokenCounter, keep: Keep, boundary: Bou
     """How many characters to keep at the start and at the end, within `room` tokens."""
     share = {"both": room * 2 // 3, "start": room, "end": 0}[keep]
     start = _snapped_start(text, len(truncate(text, share, counter)), boundary) if share else 0
+    start = start if text[:start].strip() else 0
     rest = text[start:]
     kept = truncate(rest, room - share, counter, keep="end") if room > share else ""
-    return start, len(rest) - _snapped_end(rest, len(rest) - len(kept), boundary) if kept else 0
+    end = len(rest) - _snapped_end(rest, len(rest) - len(kept), boundary) if kept else 0
+    return start, end if rest[len(rest) - end :].strip() else 0
 
 
 def _snapped_start(text: str, at: int, boundary: Boundary) -> int:
