@@ -167,7 +167,7 @@ class Memory:
             self._engine.watcher = worker_for(self._engine)
 
     @classmethod
-    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy, limits: Limits) -> Memory:
+    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy, limits: Limits = NO_LIMITS) -> Memory:
         memory = cls.__new__(cls)
         memory._namespace = namespace
         memory._engine = engine

@@ -25,8 +25,8 @@ from bethink.models.minilm import MiniLM
 VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
     *("context", "replay", "recall", "profile", "store", "cite"),
-    *("forget", "verify", "check", "stats", "flush", "reembed", "bench", "bench append", "bench context", "bench locomo"),
-    *("usage", "bench facts", "bench growth", "bench open", "bench tokens"),
+    *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
+    *("bench", "bench append", "bench context", "bench locomo", "bench facts", "bench growth", "bench open", "bench tokens"),
 )
 CHAT = [
     {"role": "system", "content": "You plan trips."},
