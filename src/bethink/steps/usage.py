@@ -29,8 +29,8 @@ __all__ = ["Meter", "usage_of", "usage_of_turn"]
 
 T = TypeVar("T")
 
-_PAGE = 1_024
-"""Messages that a context counts beyond those it has read anyway, each once: some 20 ms for so many."""
+_PAGE = 2_048
+"""Messages that a context counts beyond those it has read anyway, each once: some 40 ms for so many."""
 _LAST = 3
 """Turns looked at for one that was counted by the same counter: a thread may be shown to several models in turn."""
 
