@@ -51,24 +51,19 @@ def summaries(
 
 
 def _show(page: Page, thread: str, found: list[SummaryNode], lines: bool) -> None:
-    from bethink.cli.render import when
+    from bethink.cli.render import counted, when
 
     if not found:
         page.say(f"Nothing of thread {thread} has been folded yet.")
         return
-    if not lines:
-        rows = [
-            (node.level, ranges(node.covers), len(node.lines), node.author, node.failed.reason if node.failed else "-", node.id)
-            for node in found
-        ]
-        page.table((">level", "messages", ">lines", "author", "failed", "node"), rows)
-        return
     for node in found:
-        page.note(f"level {node.level}  messages {ranges(node.covers)}  {node.author}  {node.id}")
-        for line in node.lines:
-            page.item(line.text, f"{line.speaker + ', ' if line.speaker else ''}{when(line.at)}")
+        # The id comes first, so that it is never broken.
+        page.say(f"{node.id}  level {node.level}, {counted(len(node.lines), 'line')} by {node.author}")
+        page.note(f"messages {ranges(node.covers)}", indent=2)
         if failure := _failure(node):
             page.note(f"last attempt: {failure}", indent=2)
+        for line in node.lines if lines else ():
+            page.item(line.text, f"{line.speaker + ', ' if line.speaker else ''}{when(line.at)}")
 
 
 def _failure(node: SummaryNode) -> str:
