@@ -47,10 +47,13 @@ if TYPE_CHECKING:
     )
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
-    from bethink.records import Decision, Insight, Line, Note, Source, Summary
+    from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.records import Decision, Insight, Line, Node, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Retention, Settings
-    from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.settings import Backoff, Retention, Settings
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
+    from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
@@ -58,9 +61,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
     "AsyncTurn",
+    "Attempt",
+    "Backoff",
     "BethinkError",
     "BudgetError",
     "Chain",
@@ -83,12 +89,14 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "LanguageModel",
     "Lease",
     "Line",
     "Memory",
     "Message",
     "Messages",
     "MissingExtra",
+    "Node",
     "NotFound",
     "Note",
     "Part",
@@ -96,8 +104,11 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileEntry",
+    "Prompt",
     "Ranker",
     "RecallResult",
+    "RefineReport",
+    "Reply",
     "Retention",
     "SchemaError",
     "Settings",
@@ -109,6 +120,7 @@ __all__ = [
     "StoreError",
     "Summarize",
     "Summary",
+    "SummaryNode",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
@@ -118,6 +130,7 @@ __all__ = [
     "ToolCall",
     "Turn",
     "Turns",
+    "Usage",
     "Verification",
     "policy_from",
 ]
@@ -162,10 +175,13 @@ _HOMES = {
     ),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
-    "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
+    "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Retention", "Settings"),
-    "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "settings": ("Backoff", "Retention", "Settings"),
+    "steps.refine": ("RefineReport",),
+    "steps.summaries": ("SummaryNode",),
+    "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),

@@ -37,9 +37,14 @@ from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.context import Context
+    from bethink.engine import Engine
+    from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
+    from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
 
 __all__ = ["AsyncMemory", "AsyncThread"]
 
@@ -56,8 +61,21 @@ async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
 
 
+def _loop_worker(engine: Engine) -> LoopWorker | None:
+    """Whoever asks an asynchronous model in the background."""
+    if engine.watcher is None:
+        return None
+    from bethink.steps.background import LoopWorker
+
+    return engine.watcher if isinstance(engine.watcher, LoopWorker) else None
+
+
 class AsyncMemory:
-    """`Memory` for an event loop; arguments and results are the same."""
+    """`Memory` for an event loop; arguments and results are the same.
+
+    The language model may also be an `AsyncLanguageModel`, or an `async def` function: it is asked on the loop of the caller. A
+    synchronous one is asked in worker threads.
+    """
 
     def __init__(
         self,
@@ -69,6 +87,7 @@ class AsyncMemory:
         counter: TokenCounter | None = None,
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
@@ -85,6 +104,11 @@ class AsyncMemory:
             durability=durability,
             store=store,
         )
+        if language_model is not None:
+            from bethink.models.language import as_any_model
+
+            # Not by way of `Memory`, which takes none that is asynchronous.
+            self._sync._use_model(as_any_model(language_model))
 
     @classmethod
     def _of(cls, memory: Memory) -> AsyncMemory:
@@ -152,6 +176,11 @@ class AsyncMemory:
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
 
+    async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+        from bethink.steps.refine import refine_async
+
+        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit)
+
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
 
@@ -198,6 +227,9 @@ class AsyncMemory:
         return await _hop(self._sync.import_file, path, format=format, on_error=on_error, end=end, progress=progress)
 
     async def close(self) -> None:
+        worker = _loop_worker(self._sync._engine)
+        if worker is not None:
+            await worker.aclose()
         await _hop(self._sync.close)
 
 
@@ -263,7 +295,22 @@ class AsyncThread:
         return await _hop(self._sync.info)
 
     async def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
-        return await _hop(self._sync.context, query, budget=budget, policy=policy)
+        context = await _hop(self._sync.context, query, budget=budget, policy=policy)
+        worker = _loop_worker(self._sync._engine)
+        if worker is not None:
+            worker.start()
+        return context
+
+    async def refine(self, *, limit: int | None = None) -> RefineReport:
+        from bethink.steps.refine import refine_async
+
+        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit)
+
+    async def summaries(self) -> list[SummaryNode]:
+        return await _hop(self._sync.summaries)
+
+    async def expand(self, node_id: str) -> list[Message]:
+        return await _hop(self._sync.expand, node_id)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

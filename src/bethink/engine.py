@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from threading import Lock
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from bethink.checkpoints import CheckpointInfo
 from bethink.compaction.extractive import choose
+from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
+from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.records import AnyRecord, Insight, Line, Note, Receipt, RecordKind, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
@@ -31,9 +34,10 @@ from bethink.storage.base import (
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
-__all__ = ["Engine", "Known"]
+__all__ = ["Engine", "Known", "Watcher"]
 
 _K = TypeVar("_K")
+_T = TypeVar("_T")
 _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
@@ -60,8 +64,30 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     summaries: tuple[Summary, ...]
 
 
+class Watcher(Protocol):
+    """Whoever has something to do when threads fold. No method raises, or takes long."""
+
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+        """A thread with summaries was looked at; `folded` says whether some of them are new."""
+        ...
+
+    def forgot(self) -> None:
+        """Something was forgotten: summaries may have lost lines."""
+        ...
+
+    def close(self) -> None:
+        """The store is about to be closed. Afterwards it is not touched any more."""
+        ...
+
+
 class Engine:
-    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads."""
+    """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
+
+    Attributes:
+        language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
+            is asked on event loops alone.
+        watcher: is told of threads that have summaries; None where nobody wants to know.
+    """
 
     def __init__(
         self,
@@ -72,12 +98,15 @@ class Engine:
         embedder: Embedder | None,
         settings: Settings,
         ranker: Ranker,
+        language_model: LanguageModel | AsyncLanguageModel | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
         self.counter = CachedCounter(counter)
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
+        self.language_model = language_model
+        self.watcher: Watcher | None = None
         self.settings = settings
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
@@ -97,6 +126,17 @@ class Engine:
             self._choices.keep(wording, positions)
         return positions
 
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+        """Tell the watcher."""
+        if self.watcher is not None:
+            self.watcher.notice(namespace, thread_id, folded=folded)
+
+    def close(self) -> None:
+        """Close the store, after whoever watches has let go of it."""
+        if self.watcher is not None:
+            self.watcher.close()
+        self.store.close()
+
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
         receipt = self.store.forget(request)
@@ -105,7 +145,51 @@ class Engine:
             self.embedder.forget()
         self._choices.clear()
         self._known.clear()
+        if self.watcher is not None:
+            self.watcher.forgot()
         return receipt
+
+    def ask(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
+        """Run a step with the language model, each call within `settings.model_timeout`; see `models.language.run`.
+
+        Raises:
+            InvalidInput: there is no model, or it is one of an event loop.
+        """
+        model = self._model()
+        if is_async_model(model):
+            raise InvalidInput("language_model", "asynchronous", "ask it on its event loop: use AsyncMemory")
+        return run(step, cast("LanguageModel", model), timeout=self._model_timeout(), observe=observe)
+
+    async def ask_async(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
+        """`ask` for an event loop: an asynchronous model is asked on it, a synchronous one in a worker thread, for whose answer
+        a cancelled task waits.
+
+        Raises:
+            InvalidInput: there is no model.
+        """
+        model = self._model()
+        if is_async_model(model):
+            return await arun(step, cast("AsyncLanguageModel", model), timeout=self._model_timeout(), observe=observe)
+        import anyio.to_thread
+
+        return await anyio.to_thread.run_sync(partial(self.ask, step, observe=observe))
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name.
+
+        Raises:
+            InvalidInput: there is no model.
+        """
+        return self._model().name
+
+    def _model(self) -> LanguageModel | AsyncLanguageModel:
+        if self.language_model is None:
+            raise InvalidInput("language_model", "none", "open the memory with language_model=...")
+        return self.language_model
+
+    def _model_timeout(self) -> float | None:
+        return None if self.settings.model_timeout is None else self.settings.model_timeout.total_seconds()
 
     def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
         """The embedder, once the database has agreed that its vectors are this one's; None where there is none.

@@ -54,7 +54,9 @@ from bethink.values import Namespace, check_id, check_json, check_namespace, che
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.steps.refine import RefineReport
 
 __all__ = ["Memory", "Profile", "ProfileEntry"]
 
@@ -90,12 +92,15 @@ class Memory:
         counter: counts tokens; the built-in one errs upwards for every model.
         clock: tells the time.
         ranker: parameters of the ranking.
+        language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
+            to text. None does without. By default it writes better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
 
     Raises:
         SchemaError, CorruptStore: the file is of a newer version, of somebody else, or damaged.
+        InvalidInput: the language model is none, or asynchronous.
     """
 
     def __init__(
@@ -108,16 +113,19 @@ class Memory:
         counter: TokenCounter | None = None,
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        language_model: GivenModel | None = None,
         policy: Policy | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
         from bethink.engine import Engine
+        from bethink.models.language import as_model
         from bethink.models.tokens import BuiltinCounter
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
         self._policy = policy_or(policy, Hybrid())
+        model = None if language_model is None else as_model(language_model)
         self._engine: Engine = Engine(
             store if store is not None else _open_store(path, durability),
             clock=clock or SystemClock(),
@@ -126,6 +134,22 @@ class Memory:
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
         )
+        if model is not None:
+            self._use_model(model)
+
+    def _use_model(self, model: LanguageModel | AsyncLanguageModel) -> None:
+        from bethink.steps.refine import check_model
+
+        self._engine.language_model = model
+        try:
+            check_model(self._engine)
+        except InvalidInput:
+            self._engine.close()
+            raise
+        if self._engine.settings.refine == "background":
+            from bethink.steps.background import worker_for
+
+            self._engine.watcher = worker_for(self._engine)
 
     @classmethod
     def _of(cls, engine: Engine, namespace: Namespace, policy: Policy) -> Memory:
@@ -283,6 +307,18 @@ class Memory:
             raise NotFound(f"{len(found) or 'no'} records here end in {mark!r} — give the whole id")
         return found[0]
 
+    def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+        """Ask the language model for every summary that is due, thread after thread; see `Thread.refine`.
+
+        Args:
+            below: also threads of the namespaces below this one.
+
+        Cost: reads every summary node of the threads once for each summary that is asked for.
+        """
+        from bethink.steps.refine import refine
+
+        return refine(self._engine, self._namespace, below=below, limit=limit)
+
     # -- looking back and forgetting --------------------------------------------------------------------------------------
 
     def replay(self, receipt_id: str) -> Context:
@@ -399,8 +435,12 @@ class Memory:
         )
 
     def close(self) -> None:
-        """Close the database, for every view of it. Closing twice is fine."""
-        self._engine.store.close()
+        """Close the database, for every view of it. Closing twice is fine.
+
+        A language model that is being asked in the background is not waited for: what it still answers is dropped, and asked
+        for another time.
+        """
+        self._engine.close()
 
 
 def _open_store(path: str | os.PathLike[str], durability: Literal["full", "normal"]) -> Store:

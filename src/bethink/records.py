@@ -167,6 +167,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         covers: the seqs it stands for, as inclusive ranges in order. Exactly these messages, no others.
         lines: what is left of them; may be empty (nothing worth a line).
         author: who wrote it: `"extractive"`, or a model's name.
+        span: of a model's: what its lines were made of (see `compaction.attempts.span_of`).
+        replaced_by: the node that took its place; "" while it stands. It is kept for the receipts that name it.
     """
 
     id: str
@@ -176,6 +178,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     author: str
     created_at: datetime
     children: tuple[str, ...] = ()
+    span: str = ""
+    replaced_by: str = ""
 
     @property
     def first_seq(self) -> int:

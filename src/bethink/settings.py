@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Literal
 
 import msgspec
 
 from bethink.errors import InvalidInput
 
-__all__ = ["Retention", "Settings"]
+__all__ = ["Backoff", "Retention", "Settings"]
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +24,34 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 1.5
     medium: float = 1.0
     low: float = 0.8
+
+
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """How long to wait after a model has failed (see `compaction.attempts`).
+
+    Attributes:
+        first: after the first failure.
+        factor: by which each wait is longer than the one before.
+        most: no wait is longer.
+        jitter: up to this share of a wait is taken off it.
+        attempts: after so many failures the span is given up.
+    """
+
+    first: timedelta = timedelta(seconds=30)
+    factor: float = 2.0
+    most: timedelta = timedelta(hours=1)
+    jitter: float = 0.25
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        if not timedelta() < self.first <= self.most:
+            raise InvalidInput("backoff.first", f"{self.first} of at most {self.most}", "use more than 0, up to `most`")
+        if not 1 <= self.factor <= 100:
+            raise InvalidInput("backoff.factor", f"{self.factor}", "use 1 to 100")
+        if not 0 <= self.jitter < 1:
+            raise InvalidInput("backoff.jitter", f"{self.jitter}", "use a share from 0 to below 1")
+        if self.attempts < 1:
+            raise InvalidInput("backoff.attempts", f"{self.attempts}", "use 1 or more")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +71,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         recall_limit: how many hits `recall` returns when `k` is not given.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
+        model_timeout: how long one call of a language model may take; None for as long as it likes.
+        model_window: tokens of the language model, of prompt and reply together. A span that does not fit is summarised in
+            several passes. It has nothing to do with `window`, which is the agent's.
+        model_backoff: when a model is asked again after it has failed.
+        refine: when a language model is asked for better summaries than the extractive ones: by itself after a thread has
+            folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
+        refine_limit: in the background, at most so many summaries are asked for at a time: a long past costs no more after one
+            fold than a short one, and is caught up with by and by.
+        summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
+            conversation.
+        summary_instructions: what a model's summaries are to mind besides.
     """
 
     window: int = 8_000
@@ -56,9 +96,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recall_limit: int = 8
     embed_at_recall: int = 256
     retention: Retention = Retention()
+    model_timeout: timedelta | None = timedelta(seconds=60)
+    model_window: int = 8_000
+    model_backoff: Backoff = Backoff()
+    refine: Literal["background", "manual"] = "background"
+    refine_limit: int = 8
+    summary_language: str = ""
+    summary_instructions: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("window", "segment_messages", "node_tokens", "profile_size", "summary_tokens", "recall_limit"):
+        for name in (
+            "window",
+            "segment_messages",
+            "node_tokens",
+            "profile_size",
+            "summary_tokens",
+            "recall_limit",
+            "refine_limit",
+        ):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
         if self.node_fan_in < 2:
@@ -71,3 +126,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 0 <= self.memory_share < 1:
             raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        if self.refine not in ("background", "manual"):
+            raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
+        if self.model_timeout is not None and self.model_timeout <= timedelta():
+            raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")

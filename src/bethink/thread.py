@@ -17,6 +17,7 @@ from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import build_context
 from bethink.steps.reflect import reflect
+from bethink.steps.summaries import SummaryNode, expand, summaries
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.turns import Turn
@@ -25,6 +26,7 @@ from bethink.values import Namespace, check_id, check_text
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.steps.refine import RefineReport
 
 __all__ = ["Given", "Thread", "policy_or"]
 
@@ -152,6 +154,39 @@ class Thread:
         if query is not None:
             check_text(query, "query")
         return build_context(self._engine, self.namespace, self._id, query, budget, policy_or(policy, self._policy))
+
+    def refine(self, *, limit: int | None = None) -> RefineReport:
+        """Ask the language model for every summary of this thread that is due, and wait for it.
+
+        The oldest span comes first, a node above others after these. A model's summary takes the place of the node it was made
+        for; one that fails leaves everything as it was, is kept as a failed attempt, and is tried again after a wait that
+        doubles (`settings.model_backoff`). What is said, forgotten or folded meanwhile is never covered by it. A thread that is
+        not there has nothing that is due.
+
+        Args:
+            limit: at most so many summaries. Each takes one call, or several where its messages do not fit the model's window.
+
+        Raises:
+            InvalidInput: the memory has no language model, or an asynchronous one; or the limit is below 1.
+        """
+        from bethink.steps.refine import refine
+
+        return refine(self._engine, self.namespace, self._id, limit=limit)
+
+    def summaries(self) -> list[SummaryNode]:
+        """The summary nodes of the thread, by level and by what they cover, with the last attempts of models at them. [] if
+        nothing has been folded.
+        """
+        return summaries(self._engine, self.namespace, self._id)
+
+    def expand(self, node_id: str) -> list[Message]:
+        """The messages that a summary node stands for, in order, through all levels. A node that was replaced since has an
+        answer too: a receipt may name it.
+
+        Raises:
+            NotFound: the thread has no such node.
+        """
+        return expand(self._engine, self.namespace, self._id, check_id(node_id, "node_id"))
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.

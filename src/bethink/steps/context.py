@@ -131,7 +131,12 @@ def _summary_items(engine: Engine, view: View, shown: Sequence[Message], budget:
     chosen = [*own, *((node, index) for node, index in rest if node.lines[index] not in taken)]
     if own:
         chosen.sort(key=lambda at: (at[0].last_seq, -at[0].level, at[1]))
-    return [item_of_node(node, index, f"folds messages {node.first_seq}-{node.last_seq}") for node, index in chosen]
+    return [item_of_node(node, index, _node_reason(node)) for node, index in chosen]
+
+
+def _node_reason(node: Node) -> str:
+    written = "" if node.author == "extractive" else f", written by {node.author}"
+    return f"folds messages {node.first_seq}-{node.last_seq}{written}"
 
 
 def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int) -> list[tuple[Node, int]]:

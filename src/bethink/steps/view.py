@@ -65,6 +65,8 @@ def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, bud
         sight = _Sight(engine, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through))
         planned = sight.plan
         if not planned.fold:
+            if transcript.nodes:
+                engine.notice(namespace, thread_id, folded=False)
             recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
             return _view(engine, namespace, sight, recent, transcript.nodes)
         nodes = fold(
@@ -88,6 +90,7 @@ def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, bud
         except Conflict:
             # Another process folded first, or something of the span was forgotten: look again.
             continue
+        engine.notice(namespace, thread_id, folded=True)
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
         return _view(engine, namespace, sight, planned.keep, roots)
     raise _too_fast(thread_id)

@@ -11,7 +11,7 @@ from bethink.checkpoints import CheckpointInfo
 from bethink.records import AnyRecord, Receipt, Summary
 from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
-from bethink.storage._reference_state import State, Thread, in_scope, rows
+from bethink.storage._reference_state import State, Thread, current_nodes, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
 from bethink.threads import ThreadInfo
 
@@ -100,7 +100,7 @@ def stats(state: State, scope: Scope) -> Stats:
         namespaces=len(names),
         threads=len(threads),
         messages=sum(len(thread.messages) for thread in threads),
-        nodes=sum(len(thread.nodes) for thread in threads),
+        nodes=sum(len(current_nodes(thread)) for thread in threads),
         records={kind: sum(record.kind == kind for record in records) for kind in kinds},
         retired=sum(not record.current for record in records),
         receipts=sum(1 for _ in rows(state.receipts, scope)),
@@ -111,6 +111,7 @@ def stats(state: State, scope: Scope) -> Stats:
         embedder=state.embedder,
         size_bytes=len(everything(state)),
         engine="reference",
+        attempts=sum(len(thread.attempts) for thread in threads),
     )
 
 

@@ -20,11 +20,23 @@ from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Lease, Scope
+from bethink.storage.base import Attempt, Lease, Scope
 from bethink.threads import CallState, ThreadInfo
 from bethink.values import Namespace
 
-__all__ = ["Key", "Row", "State", "Thread", "Unit", "call_states", "covered_seqs", "in_scope", "rows"]
+__all__ = [
+    "Key",
+    "Row",
+    "State",
+    "Thread",
+    "Unit",
+    "attempts_at",
+    "call_states",
+    "covered_seqs",
+    "current_nodes",
+    "in_scope",
+    "rows",
+]
 
 T = TypeVar("T")
 
@@ -41,12 +53,13 @@ class Row(msgspec.Struct, Generic[T], frozen=True):
 
 class Thread(msgspec.Struct, frozen=True):
     """A thread with everything that lives and dies with it: messages by seq, nodes in the order in which they were folded,
-    checkpoints in the order in which they were saved."""
+    checkpoints in the order in which they were saved, attempts by node and model."""
 
     info: ThreadInfo
     messages: tuple[Message, ...] = ()
     nodes: tuple[Node, ...] = ()
     checkpoints: tuple[Row[Checkpoint], ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     lease: Lease | None = None
     """The last one, see `storage.leases`."""
 
@@ -150,6 +163,17 @@ def call_states(messages: Iterable[Message]) -> dict[str, CallState]:
         if message.tool_call_id is not None:
             states[message.tool_call_id] = CallState(message.group, answered=True)
     return states
+
+
+def current_nodes(thread: Thread) -> list[Node]:
+    """Those that have not been replaced."""
+    return [node for node in thread.nodes if not node.replaced_by]
+
+
+def attempts_at(nodes: Iterable[Node], attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Those of the attempts that are at one of the nodes, which has not been replaced."""
+    there = {node.id for node in nodes if not node.replaced_by}
+    return tuple(attempt for attempt in attempts if attempt.node_id in there)
 
 
 def covered_seqs(node: Node) -> Iterator[int]:

@@ -26,6 +26,7 @@ from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
     Append,
+    Attempt,
     Cite,
     Cursor,
     Fold,
@@ -36,6 +37,7 @@ from bethink.storage.base import (
     Prune,
     Put,
     Read,
+    Refine,
     Release,
     Retire,
     Save,
@@ -200,6 +202,30 @@ class StoreMachine(RuleBasedStateMachine):
                 children=tuple(child.id for child in chosen),
             )
             self.fold_in(thread, [up], thread.folded_through)
+
+    @rule(data=st.data(), model=st.sampled_from(("gpt", "llama")), outcome=st.sampled_from(("", "", "error", "same", "stale")))
+    def refine(self, data: st.DataObject, model: str, outcome: str) -> None:
+        """A model's summary of some node, of which one line is left; a failed attempt; a success that changes nothing; or one
+        that comes too late."""
+        thread = self.draw_thread(data)
+        nodes = () if thread is None else self.read(thread, tree=True, limit=0).nodes
+        if thread is None or not nodes:
+            return
+        expected = data.draw(st.sampled_from(nodes))
+        node = None
+        if outcome in ("", "stale"):
+            node = msgspec.structs.replace(expected, id=self.fresh("n"), lines=expected.lines[:1], author=model, span="x")
+        if outcome == "stale":
+            expected = msgspec.structs.replace(expected, covers=((1, 1), (3, 3)))
+        attempt = Attempt(
+            span="x",
+            node_id=(node or expected).id,
+            model=model,
+            at=self.now(),
+            reason="error" if outcome == "error" else "",
+        )
+        request = Refine(namespace=thread.namespace, thread_id=thread.thread_id, expected=expected, attempt=attempt, node=node)
+        self.both(lambda store: store.refine(request))
 
     def fold_in(self, thread: ThreadInfo, nodes: list[Node], through: int, *, stale: bool = False) -> None:
         request = Fold(
@@ -542,6 +568,7 @@ def _contents(store: Store) -> dict[str, object]:
     contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints
     contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
+    contents["tree"] = [_read(store, thread, tree=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
     return contents
 
 
@@ -563,7 +590,7 @@ def _read(store: Store, thread: ThreadInfo, **options: Any) -> Transcript:
 
 def _counts(store: Store, scope: Scope) -> dict[str, object]:
     stats = store.stats(scope)
-    names = ("threads", "messages", "nodes", "retired", "receipts", "checkpoints", "units", "pending", "embedder")
+    names = ("threads", "messages", "nodes", "attempts", "retired", "receipts", "checkpoints", "units", "pending", "embedder")
     records = {kind: count for kind, count in stats.records.items() if count}
     return {**{name: getattr(stats, name) for name in names}, "records": records}
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import pytest
 
-_PARTS = ("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks")
+_PARTS = ("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine")
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
@@ -31,6 +31,7 @@ from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
+from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
 
@@ -42,6 +43,7 @@ class StoreContract(
     ForkContract,
     ReadContract,
     FoldContract,
+    RefineContract,
     LeaseContract,
     RecordContract,
     ScanContract,

@@ -20,6 +20,7 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
         - with a message go: its units (full text, vector), the summary lines that cite it (a node or summary left without
           lines goes if nothing it covers is left), itself as a source of records, and every receipt that shows it or anything
           removed or changed with it.
+        - with a node go the attempts at its summary.
         - a record left without a source goes too; one that keeps a source takes that source's wording. What a removed
           record had superseded becomes current again, unless another record of the same subject and slot is.
         - a record: it, its unit, and receipts that show it. The messages it came from stay.

@@ -75,7 +75,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
     """Things by id within a scope. Unknown ids are simply absent from the answer.
 
     Attributes:
-        thread_id: of checkpoints: only this thread's.
+        thread_id: of nodes and checkpoints: only this thread's.
     """
 
     scope: Scope

@@ -68,7 +68,8 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of a scope, and facts of the whole database."""
+    """Counts of a scope, and facts of the whole database. `nodes` are those that have not been replaced, `attempts` those that
+    are kept."""
 
     namespaces: int
     threads: int
@@ -84,3 +85,4 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     embedder: Fingerprint | None
     size_bytes: int
     engine: str
+    attempts: int = 0

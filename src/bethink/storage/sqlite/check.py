@@ -88,19 +88,23 @@ def _of_thread(database: Database, thread: int) -> Iterator[str]:
 
 
 def _of_nodes(database: Database, thread: int, ids: dict[int, str]) -> Iterator[str]:
-    nodes = [(decode_node(body), top) for _, top, body in database.execute(q.nodes_with_top, (thread,))]
-    names = {node.id for node, _ in nodes}
-    children = {child for node, _ in nodes for child in node.children}
+    nodes = [(decode_node(body), top, replaced) for _, top, replaced, body in database.execute(q.nodes_with_top, (thread,))]
+    names = {node.id for node, _, _ in nodes}
+    children = {child for node, _, _ in nodes if not node.replaced_by for child in node.children}
     there = set(ids.values())
-    for node, top in nodes:
+    for node, top, replaced in nodes:
         if not all(seq in ids for first, last in node.covers for seq in range(first, last + 1)):
             yield f"node {node.id!r} covers a message that is not there"
         if any(not there.issuperset(line.sources) for line in node.lines):
             yield f"node {node.id!r} cites a message that is not there"
         if not names.issuperset(node.children):
             yield f"node {node.id!r} has a child that is not there"
-        if bool(top) == (node.id in children):
-            yield f"node {node.id!r} is a child and stands at the top, or neither"
+        if bool(replaced) != bool(node.replaced_by) or (node.replaced_by and node.replaced_by not in names):
+            yield f"node {node.id!r} was replaced by nothing that is there, or does not say so"
+        if bool(top) == (node.id in children or bool(replaced)):
+            yield f"node {node.id!r} is a child or was replaced and stands at the top, or none of these"
+        if replaced and node.id in children:
+            yield f"node {node.id!r} was replaced and is the child of another still"
 
 
 def _of_records(database: Database) -> Iterator[Problem]:

@@ -62,6 +62,11 @@ SELECT 'lease of thread row ' || thread FROM leases WHERE thread NOT IN (SELECT 
 -- has a token below 1
 SELECT 'lease of thread row ' || thread FROM leases WHERE token < 1;
 
+-- name: attempt_without_node
+-- is at the summary of a node that is not there
+SELECT 'attempt at node ' || a.node_id || ' of thread row ' || a.thread FROM attempts a
+WHERE NOT EXISTS (SELECT 1 FROM nodes o WHERE o.node_id = a.node_id AND o.thread = a.thread AND o.replaced = 0);
+
 -- name: group_without_first
 -- is in a group whose first message is not there
 SELECT 'message row ' || m.id FROM messages m

@@ -48,7 +48,7 @@ class _Thread:
     homes: dict[str, _Home] = field(default_factory=dict)
     """Of a thread that is named: its messages that other threads hold too, by id."""
     shared_nodes: set[str] = field(default_factory=set)
-    """Likewise its nodes."""
+    """Likewise its nodes, as far as their lines go: that is what receipts show."""
 
     @property
     def messages(self) -> list[int]:
@@ -166,7 +166,8 @@ def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
         found = database.execute(q.homes_of_messages, (*_span(thread), thread.namespace))
         thread.homes = {message_id: _Home(home, number) for message_id, home, number in found}
         shared = database.execute(q.nodes_held_elsewhere, (thread.number, thread.namespace))
-        thread.shared_nodes = {node_id for (node_id,) in shared}
+        pairs = [(decode_node(body), decode_node(copy)) for body, copy in shared]
+        thread.shared_nodes = {node.id for node, copy in pairs if node.lines == copy.lines}
     return gone, []
 
 
@@ -217,10 +218,12 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
     if touched:
         gone.nodes.setdefault(thread.namespace, set()).update(touched - thread.shared_nodes)
         gone.lines += sum(len(node.lines) for node in nodes.values()) - sum(len(node.lines) for node in left.values())
-        children = {child for node in left.values() for child in node.children}
+        children = {child for node in left.values() if not node.replaced_by for child in node.children}
         for number, node in left.items():
-            database.execute(q.set_node, (node.first_seq, node.id not in children, encode(node), number))
+            top = node.id not in children and not node.replaced_by
+            database.execute(q.set_node, (node.first_seq, top, encode(node), number))
         database.execute(q.drop_nodes, (listed(dropped),))
+        database.execute(q.drop_attempts, (thread.number,))
 
     gone.checkpoints += checkpoints.drop_from(database, thread.number, 0 if thread.whole else min(thread.going))
     messages = listed(thread.messages)

@@ -183,15 +183,47 @@ SELECT body FROM nodes WHERE thread = ? AND top = 1 ORDER BY first_seq, node_id;
 -- In the order in which they were folded.
 SELECT id, body FROM nodes WHERE thread = ? ORDER BY id;
 
+-- name: current_nodes
+SELECT body FROM nodes WHERE thread = ? AND replaced = 0;
+
 -- name: node_ids
-SELECT node_id FROM nodes WHERE thread = ?;
+SELECT node_id, replaced FROM nodes WHERE thread = ?;
+
+-- name: find_node
+SELECT id, top, body FROM nodes WHERE node_id = ? AND thread = ?;
+
+-- name: nodes_naming
+-- The nodes of a thread that have not been replaced and name another, be it as themselves.
+SELECT id, body FROM nodes WHERE thread = ? AND replaced = 0 AND instr(body, CAST(? AS BLOB));
+
+-- name: set_replaced
+UPDATE nodes SET top = 0, replaced = 1, body = ? WHERE id = ?;
+
+-- name: set_node_body
+UPDATE nodes SET body = ? WHERE id = ?;
+
+-- name: attempts_of_thread
+SELECT body FROM attempts WHERE thread = ? ORDER BY node_id, model;
+
+-- name: set_attempt
+INSERT INTO attempts (thread, node_id, model, body) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (thread, node_id, model) DO UPDATE SET body = excluded.body;
+
+-- name: drop_attempts
+-- Those of nodes that are gone or were replaced.
+DELETE FROM attempts WHERE thread = ?1 AND node_id NOT IN (SELECT node_id FROM nodes WHERE thread = ?1 AND replaced = 0);
+
+-- name: fork_attempts
+-- The attempts of a thread for another, as far as that has their nodes.
+INSERT INTO attempts (thread, node_id, model, body) SELECT ?2, a.node_id, a.model, a.body FROM attempts a
+WHERE a.thread = ?1 AND a.node_id IN (SELECT node_id FROM nodes WHERE thread = ?2);
 
 -- name: count_messages
 -- How many messages there are between two numbers, inclusive.
 SELECT count(*) FROM messages WHERE id BETWEEN ? AND ?;
 
 -- name: add_node
-INSERT INTO nodes (thread, node_id, first_seq, top, body) VALUES (?, ?, ?, ?, ?);
+INSERT INTO nodes (thread, node_id, first_seq, top, replaced, body) VALUES (?, ?, ?, ?, 0, ?);
 
 -- name: set_node
 UPDATE nodes SET first_seq = ?, top = ?, body = ? WHERE id = ?;
@@ -233,7 +265,8 @@ WHERE r.record_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path
 
 -- name: get_nodes
 SELECT o.body FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
-WHERE o.node_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY t.id, o.id;
+WHERE o.node_id IN (SELECT value FROM json_each(?1)) AND n.path >= ?2 AND n.path < ?3 AND (?4 IS NULL OR t.thread_id = ?4)
+ORDER BY t.id, o.id;
 
 -- name: get_receipts
 SELECT c.body FROM receipts c JOIN namespaces n ON n.id = c.namespace
@@ -515,6 +548,10 @@ SELECT count(*), coalesce(sum(t.count), 0) FROM thread_state t JOIN namespaces n
 
 -- name: count_nodes
 SELECT count(*) FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
+WHERE o.replaced = 0 AND n.path >= ? AND n.path < ?;
+
+-- name: count_attempts
+SELECT count(*) FROM attempts a JOIN threads t ON t.id = a.thread JOIN namespaces n ON n.id = t.namespace
 WHERE n.path >= ? AND n.path < ?;
 
 -- name: count_records
@@ -566,9 +603,9 @@ WITH copies (message_id, thread_id, id, original) AS (
 SELECT message_id, thread_id, min(id) FROM copies GROUP BY original;
 
 -- name: nodes_held_elsewhere
--- The nodes of a thread that another thread of namespace ?2 has too.
-SELECT o.node_id FROM nodes o WHERE o.thread = ?1 AND EXISTS (SELECT 1 FROM nodes copy JOIN threads t ON t.id = copy.thread
-  WHERE copy.node_id = o.node_id AND copy.thread <> o.thread AND copy.body = o.body AND t.namespace = ?2);
+-- The nodes of a thread that other threads of namespace ?2 have too, each with a copy.
+SELECT o.body, copy.body FROM nodes o JOIN nodes copy ON copy.node_id = o.node_id AND copy.thread <> o.thread
+JOIN threads t ON t.id = copy.thread WHERE o.thread = ?1 AND t.namespace = ?2;
 
 -- name: drop_messages
 DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?));
@@ -675,7 +712,7 @@ WHERE m.id BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY m.id;
 SELECT call_id, answered FROM calls WHERE thread = ? ORDER BY call_id, grp;
 
 -- name: nodes_with_top
-SELECT id, top, body FROM nodes WHERE thread = ? ORDER BY id;
+SELECT id, top, replaced, body FROM nodes WHERE thread = ? ORDER BY id;
 
 -- name: all_records
 SELECT id, namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body FROM records ORDER BY id;
@@ -697,6 +734,7 @@ INSERT INTO lexicon (lexicon) VALUES ('integrity-check');
 SELECT 1 FROM messages WHERE instr(body, ?1) OR instr(raw, ?1) OR instr(CAST(message_id AS BLOB), ?1)
 UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM attempts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM checkpoints WHERE instr(view, ?1) OR instr(metadata, ?1) OR instr(CAST(label AS BLOB), ?1)
   OR instr(CAST(checkpoint_id AS BLOB), ?1) OR instr(CAST(parent_id AS BLOB), ?1) OR instr(CAST(format AS BLOB), ?1)

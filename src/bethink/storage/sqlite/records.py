@@ -209,7 +209,7 @@ def get(database: Database, request: Get) -> Fetched:
     numbers = message_numbers(database, request.messages, scope)
     messages = database.execute(q.get_messages, (listed(numbers),)) if numbers else []
     records = database.execute(q.get_records, (listed(request.records), *scope)) if request.records else []
-    nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope)) if request.nodes else []
+    nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope, request.thread_id)) if request.nodes else []
     receipts = database.execute(q.get_receipts, (listed(request.receipts), *scope)) if request.receipts else []
     return Fetched(
         messages=tuple(map(_stored_message, messages)),

@@ -88,12 +88,22 @@ CREATE TABLE nodes (
     thread    INTEGER NOT NULL REFERENCES threads (id),
     node_id   TEXT NOT NULL,
     first_seq INTEGER NOT NULL,
-    top       INTEGER NOT NULL, -- 1 unless it is a child of another
+    top       INTEGER NOT NULL, -- 1 unless it is a child of another, or was replaced
+    replaced  INTEGER NOT NULL, -- by a model's; kept for the receipts that name it
     body      BLOB NOT NULL,
     UNIQUE (node_id, thread)
 ) STRICT;
 
 CREATE INDEX nodes_by_thread ON nodes (thread, top, first_seq);
+
+-- The last time that each model was asked for the summary of a node.
+CREATE TABLE attempts (
+    thread  INTEGER NOT NULL REFERENCES threads (id),
+    node_id TEXT NOT NULL,
+    model   TEXT NOT NULL,
+    body    BLOB NOT NULL,
+    PRIMARY KEY (thread, node_id, model)
+) STRICT, WITHOUT ROWID;
 
 -- The last lease of each thread that has had one; `holder` is '' when it was given back. Apart from `threads`, so that taking a turn
 -- writes one small row.

@@ -1,4 +1,4 @@
-"""Threads in SQLite: append, fork off, read, fold.
+"""Threads in SQLite: append, fork off, read, fold, refine.
 
 Each function runs within a transaction that somebody else opened, and looks before it writes: whatever it refuses, it refuses
 before its first change (see `writer.py`).
@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import may_be_new
 from bethink.messages import Message, same_message
 from bethink.records import Node
-from bethink.storage.base import Append, Appended, Fold, Read, Transcript
-from bethink.storage.derive import nodes_within
+from bethink.storage.base import Append, Appended, Attempt, Fold, Read, Refine, Transcript
+from bethink.storage.derive import nodes_within, with_child_replaced
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.leases import require_lease
@@ -24,6 +26,7 @@ from bethink.storage.sqlite.units import copied, intern, last_unit
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
     body_of,
+    decode_attempt,
     decode_message,
     decode_node,
     encode,
@@ -35,7 +38,9 @@ from bethink.storage.sqlite.values import (
 from bethink.threads import CallState, Placed, ThreadInfo, place
 from bethink.values import Namespace
 
-__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "read"]
+__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "read", "refine"]
+
+replace = msgspec.structs.replace
 
 _LAST_SEQ = (1 << SEQ_BITS) - 1
 
@@ -255,6 +260,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
     copied(database, last)
     _add_nodes(database, thread, nodes)
+    database.execute(q.fork_attempts, (parent.thread, thread))
     checkpoints.fork(database, parent.thread, request, thread)
     return _Basis(thread, parent.namespace, parent.tip, True)
 
@@ -285,8 +291,19 @@ def read(database: Database, request: Read) -> Transcript:
     messages = tuple(
         decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))
     )
+    if request.tree:
+        return Transcript(info, messages, _tree(database, thread), _attempts(database, thread))
     nodes = [decode_node(body) for (body,) in database.execute(q.top_nodes, (thread,))] if request.nodes else ()
     return Transcript(info, messages, tuple(nodes))
+
+
+def _tree(database: Database, thread: int) -> tuple[Node, ...]:
+    nodes = [decode_node(body) for (body,) in database.execute(q.current_nodes, (thread,))]
+    return tuple(sorted(nodes, key=lambda node: (node.level, node.first_seq, node.id)))
+
+
+def _attempts(database: Database, thread: int) -> tuple[Attempt, ...]:
+    return tuple(decode_attempt(body) for (body,) in database.execute(q.attempts_of_thread, (thread,)))
 
 
 # -- fold -----------------------------------------------------------------------------------------------------------------
@@ -302,16 +319,38 @@ def fold(database: Database, request: Fold) -> ThreadInfo:
             expected=request.expected_through,
             actual=info.folded_through,
         )
-    there = {node_id for (node_id,) in database.execute(q.node_ids, (thread,))}
+    known: dict[str, int] = dict(database.execute(q.node_ids, (thread,)))
+    there = {node_id for node_id, replaced in known.items() if not replaced}
     for node in request.nodes:
-        if node.id in there:
+        if node.id in known or node.id in there:
             raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
         if not there.issuperset(node.children) or not _all_there(database, thread, node):
-            raise Conflict(f"something that node {node.id!r} stands for has been forgotten — read the thread and plan again")
+            raise Conflict(
+                f"something that node {node.id!r} stands for was forgotten or replaced — read the thread and plan again"
+            )
         there.add(node.id)
     _add_nodes(database, thread, request.nodes)
     database.execute(q.set_folded, (request.through, thread))
     return find_thread(database, request.namespace, request.thread_id)[1]
+
+
+def refine(database: Database, request: Refine) -> None:
+    """See `storage.base.Refine`."""
+    thread, _ = find_thread(database, request.namespace, request.thread_id)
+    expected, node, attempt = request.expected, request.node, request.attempt
+    rows = database.execute(q.find_node, (expected.id, thread))
+    if not rows or decode_node(rows[0][2]) != expected:
+        raise Conflict(f"node {expected.id!r} has been replaced or changed — read the thread's nodes again")
+    if node is not None:
+        if database.execute(q.find_node, (node.id, thread)):
+            raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
+        number, top, _ = rows[0]
+        database.execute(q.set_replaced, (encode(replace(expected, replaced_by=node.id)), number))
+        database.execute(q.add_node, (thread, node.id, node.first_seq, top, encode(node)))
+        for above, body in database.execute(q.nodes_naming, (thread, expected.id)):
+            database.execute(q.set_node_body, (encode(with_child_replaced(decode_node(body), expected.id, node.id)), above))
+        database.execute(q.drop_attempts, (thread,))
+    database.execute(q.set_attempt, (thread, attempt.node_id, attempt.model, encode(attempt)))
 
 
 def _all_there(database: Database, thread: int, node: Node) -> bool:

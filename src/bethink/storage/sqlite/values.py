@@ -12,7 +12,7 @@ import msgspec
 from bethink.errors import CorruptStore
 from bethink.messages import Message, Part, Raw, Role, canonical_json
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Scope
+from bethink.storage.base import Attempt, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.values import Namespace
 
@@ -21,6 +21,7 @@ T = TypeVar("T")
 __all__ = [
     "SEQ_BITS",
     "body_of",
+    "decode_attempt",
     "decode_body",
     "decode_message",
     "decode_node",
@@ -56,6 +57,7 @@ _encoder = msgspec.json.Encoder()
 _messages = msgspec.json.Decoder(Message)
 _records: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
 _nodes = msgspec.json.Decoder(Node)
+_attempts = msgspec.json.Decoder(Attempt)
 _receipts = msgspec.json.Decoder(Receipt)
 _objects = msgspec.json.Decoder(dict[str, Any])
 
@@ -157,6 +159,10 @@ def _record(body: bytes) -> AnyRecord:
 def decode_node(body: bytes) -> Node:
     """A summary node, likewise kept."""
     return _decoded(_nodes, body)
+
+
+def decode_attempt(body: bytes) -> Attempt:
+    return _decoded(_attempts, body)
 
 
 def drop_kept() -> None:
