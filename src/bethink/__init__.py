@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         InvalidInput,
         InvalidMessage,
         InvalidNamespace,
+        LimitExceeded,
         MissingExtra,
         NotFound,
         SchemaError,
@@ -45,18 +46,22 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
+    from bethink.limits import Limits, LimitWarning
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Backoff, Retention, Settings
+    from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
+    from bethink.usage import Latency, ModelCall, SectionTokens, TurnUsage, UsageReport
 
 __version__ = "0.1.0"
 
@@ -90,15 +95,23 @@ __all__ = [
     "InvalidMessage",
     "InvalidNamespace",
     "LanguageModel",
+    "Latency",
     "Lease",
+    "LimitExceeded",
+    "LimitWarning",
+    "Limits",
     "Line",
+    "Listener",
     "Memory",
     "Message",
     "Messages",
     "MissingExtra",
+    "ModelCall",
     "Node",
     "NotFound",
     "Note",
+    "OpenTelemetry",
+    "Oversize",
     "Part",
     "Policy",
     "Problem",
@@ -111,6 +124,7 @@ __all__ = [
     "Reply",
     "Retention",
     "SchemaError",
+    "SectionTokens",
     "Settings",
     "SlidingWindow",
     "Source",
@@ -129,8 +143,10 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "Turn",
+    "TurnUsage",
     "Turns",
     "Usage",
+    "UsageReport",
     "Verification",
     "policy_from",
 ]
@@ -165,6 +181,7 @@ _HOMES = {
         "InvalidInput",
         "InvalidMessage",
         "InvalidNamespace",
+        "LimitExceeded",
         "MissingExtra",
         "NotFound",
         "SchemaError",
@@ -173,18 +190,22 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
+    "limits": ("LimitWarning", "Limits"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Backoff", "Retention", "Settings"),
+    "settings": ("Backoff", "Oversize", "Retention", "Settings"),
+    "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
+    "usage": ("Latency", "ModelCall", "SectionTokens", "TurnUsage", "UsageReport"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -27,8 +27,8 @@ VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
     *("summaries", "expand"),
     *("context", "replay", "recall", "profile", "store", "cite"),
-    *("forget", "verify", "check", "stats", "flush", "reembed", "bench", "bench append", "bench context", "bench locomo"),
-    *("bench facts", "bench growth", "bench open", "bench tokens"),
+    *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
+    *("bench", "bench append", "bench context", "bench locomo", "bench facts", "bench growth", "bench open", "bench tokens"),
 )
 CHAT = [
     {"role": "system", "content": "You plan trips."},
@@ -144,7 +144,8 @@ def test_version() -> None:
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
         (["check"], {"sound", "problems"}),
-        (["stats"], {"db", "namespace", "recall", "stats"}),
+        (["stats"], {"db", "namespace", "recall", "stats", "usage"}),
+        (["usage"], {"namespace", "thread", "usage"}),
         (["export"], {"lines"}),
         (["flush"], {"embedded"}),
         (["reembed"], {"embedded"}),

@@ -22,6 +22,7 @@ from bethink.cli.commands import (
     summaries,
     threads,
     transfer,
+    usage,
 )
 from bethink.cli.failures import Interrupted, UsageError, report
 from bethink.cli.options import examples
@@ -95,5 +96,6 @@ recall.register(app)
 profile.register(app)
 keeping.register(app)
 forgetting.register(app)
+usage.register(app)
 database.register(app)
 app.add_typer(bench.app, name="bench")

@@ -27,11 +27,14 @@ from bethink.compaction.model_summary import Outcome, Written, summarise_lines_w
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import derived_id
+from bethink.limits import Limits
 from bethink.models.language import Call, ModelStep, Usage
 from bethink.records import Node
 from bethink.steps.summaries import covered
+from bethink.steps.usage import Meter
 from bethink.storage.base import Attempt, Read, Refine, Scan, Scope
 from bethink.threads import ThreadInfo
+from bethink.usage import plus
 from bethink.values import Namespace
 
 __all__ = ["Answered", "RefineReport", "Refining", "advance", "asked", "check_model", "refine", "refine_async", "refining"]
@@ -49,6 +52,7 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         due: summaries that are left to be asked for now: `limit` was reached, or the model is out of reach.
         waiting: those that failed lately; the first of them is asked for again at `retry_at`.
         given_up: those that failed too often. They stay extractive until what they summarise changes.
+        limited: the limit of the language model that was reached (a field of `Limits`): what is due then waits for another day.
         usage: what the calls took, those of outcomes that were dropped included.
         seconds: how long the calls took.
     """
@@ -59,6 +63,7 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     waiting: int = 0
     given_up: int = 0
     retry_at: datetime | None = None
+    limited: str = ""
     usage: Usage = Usage()
     seconds: float = 0.0
 
@@ -73,10 +78,14 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """What came of a step, and how long its calls took."""
+    """What came of a step, and the calls it took."""
 
     outcome: Outcome
-    seconds: float = 0.0
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        return sum(call.seconds for call in self.calls)
 
 
 Refining: TypeAlias = Generator[ModelStep[Outcome], Answered, RefineReport]
@@ -86,11 +95,17 @@ Refining: TypeAlias = Generator[ModelStep[Outcome], Answered, RefineReport]
 
 
 def refine(
-    engine: Engine, namespace: Namespace, thread_id: str | None = None, *, below: bool = False, limit: int | None = None
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str | None = None,
+    *,
+    below: bool = False,
+    limit: int | None = None,
+    limits: Limits | None = None,
 ) -> RefineReport:
     """Ask the model for every summary that is due, in a thread or in all of a namespace; see `Thread.refine`."""
-    work = refining(engine, namespace, thread_id, below=below, limit=limit)
-    with closing(work):
+    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
+    with closing(work), engine.telemetry.span("refine", namespace=namespace):
         found = advance(work)
         while not isinstance(found, RefineReport):
             found = advance(work, asked(engine, found))
@@ -98,18 +113,24 @@ def refine(
 
 
 async def refine_async(
-    engine: Engine, namespace: Namespace, thread_id: str | None = None, *, below: bool = False, limit: int | None = None
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str | None = None,
+    *,
+    below: bool = False,
+    limit: int | None = None,
+    limits: Limits | None = None,
 ) -> RefineReport:
     """`refine` for an event loop: the store is used in worker threads, the model where `Engine.ask_async` asks it."""
     from anyio.to_thread import run_sync
 
-    work = refining(engine, namespace, thread_id, below=below, limit=limit)
-    with closing(work):
+    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
+    with closing(work), engine.telemetry.span("refine", namespace=namespace):
         found = await run_sync(partial(advance, work))
         while not isinstance(found, RefineReport):
             calls: list[Call] = []
             outcome = await engine.ask_async(found, observe=calls.append)
-            found = await run_sync(partial(advance, work, Answered(outcome, _seconds(calls))))
+            found = await run_sync(partial(advance, work, Answered(outcome, tuple(calls))))
         return found
 
 
@@ -126,11 +147,7 @@ def asked(engine: Engine, step: ModelStep[Outcome]) -> Answered:
     """What came of a step with the engine's model."""
     calls: list[Call] = []
     outcome = engine.ask(step, observe=calls.append)
-    return Answered(outcome, _seconds(calls))
-
-
-def _seconds(calls: list[Call]) -> float:
-    return sum(call.seconds for call in calls)
+    return Answered(outcome, tuple(calls))
 
 
 # -- the work -------------------------------------------------------------------------------------------------------------
@@ -149,6 +166,7 @@ class _Tally:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     out_of_reach: int = 0
+    limited: str = ""
 
     @property
     def may_ask(self) -> bool:
@@ -156,13 +174,19 @@ class _Tally:
         return self.out_of_reach < _OUT_OF_REACH and (self.limit is None or done < self.limit)
 
     def add(self, attempt: Attempt, kept: bool) -> None:
-        self.usage = _sum(self.usage, attempt.usage)
+        self.usage = plus(self.usage, attempt.usage)
         self.seconds += attempt.seconds
         self.out_of_reach = self.out_of_reach + 1 if attempt.reason in ("error", "timeout") else 0
         if kept:
             self.attempts.append(attempt)
         else:
             self.overtaken += 1
+
+    def drop(self, answered: Answered) -> None:
+        """A step that was cut short: nobody knows what the model would have said."""
+        self.usage = plus(self.usage, *[call.usage for call in answered.calls])
+        self.seconds += answered.seconds
+        self.overtaken += 1
 
     def leave(self, found: tuple[Standing, ...]) -> None:
         """Count what is left of a thread."""
@@ -178,15 +202,22 @@ class _Tally:
             waiting=len(self.waits),
             given_up=self.given_up,
             retry_at=min(self.waits, default=None),
+            limited=self.limited,
             usage=self.usage,
             seconds=self.seconds,
         )
 
 
 def refining(
-    engine: Engine, namespace: Namespace, thread_id: str | None = None, *, below: bool = False, limit: int | None = None
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str | None = None,
+    *,
+    below: bool = False,
+    limit: int | None = None,
+    limits: Limits | None = None,
 ) -> Refining:
-    """The work of `refine`, for a driver.
+    """The work of `refine`, for a driver. Within `limits`, or those of the memory.
 
     Raises:
         InvalidInput: there is no model, or the limit is below 1; when the work begins.
@@ -195,21 +226,23 @@ def refining(
         raise InvalidInput("limit", f"{limit}", "use 1 or more, or leave it out for all that is due")
     model = engine.model_name
     tally = _Tally(limit)
+    limits = engine.limits if limits is None else limits
     if thread_id is not None:
-        yield from _thread(engine, namespace, thread_id, model, tally)
+        yield from _thread(engine, namespace, thread_id, model, tally, limits)
         return tally.report()
     for thread in engine.pages(Scan(what="threads", scope=Scope(namespace, below))):
         # A fork may have nodes of its parent beyond what it has folded itself.
         if isinstance(thread, ThreadInfo) and (thread.folded_through or thread.parent is not None):
-            yield from _thread(engine, thread.namespace, thread.thread_id, model, tally)
+            yield from _thread(engine, thread.namespace, thread.thread_id, model, tally, limits)
     return tally.report()
 
 
 def _thread(
-    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
 ) -> Generator[ModelStep[Outcome], Answered, None]:
     # Each at most once in a call, whatever happens to it: one that somebody else keeps changing comes up again and again.
     tried: set[str] = set()
+    meter = Meter(engine, namespace, thread_id, limits)
     tree = Read(namespace=namespace, thread_id=thread_id, limit=0, tree=True)
     while True:
         try:
@@ -218,13 +251,20 @@ def _thread(
             return
         found = standings(transcript.nodes, transcript.attempts, model=model, now=engine.clock.now(), settings=engine.settings)
         due = next((each for each in found if each.status == "due" and each.key not in tried), None)
-        if due is None or not tally.may_ask:
+        refusal = meter.refusal
+        if due is not None and refusal is not None:
+            tally.limited = refusal.limit
+        if due is None or refusal is not None or not tally.may_ask:
             tally.leave(found)
             return
         tried.add(due.key)
         step = _step(engine, namespace, thread_id, due, transcript.nodes, model)
         if step is not None:
-            answered = yield step
+            answered = yield meter.within(step)
+            meter.keep(answered.calls)
+            if meter.refused:
+                tally.drop(answered)
+                continue
             attempt, kept = _settle(engine, namespace, thread_id, due, answered, model)
             tally.add(attempt, kept)
 
@@ -295,11 +335,6 @@ def _settle(
     except (Conflict, NotFound):
         return attempt, False
     return attempt, True
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    cost = None if one.cost is None and other.cost is None else (one.cost or 0.0) + (other.cost or 0.0)
-    return Usage(one.calls + other.calls, one.tokens_in + other.tokens_in, one.tokens_out + other.tokens_out, cost)
 
 
 # -- settings -------------------------------------------------------------------------------------------------------------

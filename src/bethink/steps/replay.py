@@ -29,7 +29,7 @@ def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
         records={stored.record.id: stored.record for stored in fetched.records},
         nodes={node.id: node for node in fetched.nodes},
     )
-    return rebuild(receipt, named, counter=engine.counter)
+    return rebuild(receipt, named, measure=engine.measure(receipt.for_model))
 
 
 def _messages_of(engine: Engine, namespace: Namespace, receipt: Receipt) -> dict[int, Message]:

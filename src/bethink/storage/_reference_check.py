@@ -22,6 +22,12 @@ def problems(state: State) -> list[Problem]:
     for key, receipt_row in state.receipts.items():
         if (key[0], receipt_row.value.thread_id) not in state.threads:
             found.append(Problem("is of a thread that is not there", _where("receipt", key)))
+    for key in state.usage:
+        if key not in state.receipts:
+            found.append(Problem("is of a receipt that is not there", _where("usage", key)))
+    for number, (namespace, call) in state.calls.items():
+        if (namespace, call.thread_id) not in state.threads:
+            found.append(Problem("is of a thread that is not there", f"model call {number}"))
     for number, unit in state.units.items():
         found += (Problem(what, f"unit {number}") for what in _of_unit(state, unit))
     return found

@@ -158,6 +158,7 @@ def _drop_messages(state: State, gone: _Gone) -> None:
         if key in gone.threads:
             gone.checkpoints += len(thread.checkpoints)
             del state.threads[key]
+            state.calls = {number: call for number, call in state.calls.items() if (call[0], call[1].thread_id) != key}
         elif going:
             messages = tuple(message for message in thread.messages if message.seq not in going)
             checkpoints = without(thread, min(going))
@@ -246,6 +247,7 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
             node_ids={node_id for owner, node_id in gone.nodes if owner == namespace},
         ):
             del state.receipts[key]
+            state.usage.pop(key, None)
             gone.receipts += 1
 
 

@@ -391,6 +391,13 @@ def _put(state: State, request: Put) -> None:
             raise Conflict(f"receipt {request.receipt.id!r} is stored already")
         state.thread(request.namespace, request.receipt.thread_id)
         state.receipts[key] = Row(state.number(), request.receipt)
+    if request.usage is not None:
+        key = (request.namespace, request.usage.context_id)
+        if key in state.receipts:
+            state.usage.setdefault(key, Row(state.receipts[key].number, request.usage))
+    for call in request.calls:
+        if (request.namespace, call.thread_id) in state.threads:
+            state.calls[state.number()] = (request.namespace, call)
     for number, vector in request.vectors:
         _embed(state, request.namespace, number, vector)
 

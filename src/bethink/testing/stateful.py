@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bethink.errors import BethinkError
 from bethink.messages import Message, ToolCall
+from bethink.models.language import Call, Usage
 from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
@@ -52,6 +53,7 @@ from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import START, HashEmbedder
 from bethink.testing.strategies import histories
 from bethink.threads import ForkPoint, ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 __all__ = ["StoreMachine"]
@@ -436,6 +438,25 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.put(thread.namespace, receipt=receipt)
 
+    @rule(data=st.data(), thread_id=_threads, tokens=st.integers(1, 9))
+    def put_usage(self, data: st.DataObject, thread_id: str, tokens: int) -> None:
+        """What a context took, of a receipt that is there or is not, and a call for a thread that is there or is not."""
+        namespace = data.draw(_namespaces)
+        receipts = _scan(self.reference, "receipts", Scope(namespace))
+        context_id, of_thread = data.draw(
+            st.sampled_from([("unknown", "t1"), *((receipt.id, receipt.thread_id) for receipt in receipts)])
+        )
+        usage = TurnUsage(
+            context_id=context_id,
+            thread_id=of_thread,
+            at=self.now(),
+            budget=100,
+            counter="builtin",
+            sections={"recent messages": tokens},
+        )
+        call = ModelCall(thread_id, self.now(), Call("summary", "small-1", 0.5, Usage(calls=1, tokens_in=tokens)))
+        self.put(namespace, usage=usage, calls=(call,))
+
     @rule(namespace=_namespaces, amount=st.integers(1, 8))
     def embed(self, namespace: Namespace, amount: int) -> None:
         self.embed_waiting(namespace, amount)
@@ -561,7 +582,7 @@ def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
 
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
-    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints")
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))

@@ -16,7 +16,10 @@ from __future__ import annotations
 
 import pytest
 
-_PARTS = ("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine")
+_PARTS = (
+    *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_usage",
+)
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
@@ -34,6 +37,7 @@ from bethink.testing._contract_records import RecordContract, ScanContract, Whol
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
+from bethink.testing._contract_usage import UsageContract  # noqa: E402
 
 __all__ = ["StoreContract"]
 
@@ -60,6 +64,7 @@ class StoreContract(
     PruneContract,
     CheckpointForkContract,
     ForgetCheckpointContract,
+    UsageContract,
     WholeStoreContract,
 ):
     """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""

@@ -14,6 +14,14 @@ SELECT 'record row ' || id FROM records WHERE namespace NOT IN (SELECT id FROM n
 SELECT 'receipt row ' || id FROM receipts c
 WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = c.namespace AND t.thread_id = c.thread_id);
 
+-- name: usage_without_receipt
+-- is of a receipt that is not there
+SELECT 'usage row ' || receipt FROM usage WHERE receipt NOT IN (SELECT id FROM receipts);
+
+-- name: model_call_without_thread
+-- is of a thread that is not there
+SELECT 'model call row ' || id FROM model_calls WHERE thread NOT IN (SELECT id FROM threads);
+
 -- name: message_without_thread
 -- is of a thread that is not there
 SELECT 'message row ' || id FROM messages WHERE thread NOT IN (SELECT id FROM threads);

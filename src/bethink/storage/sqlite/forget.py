@@ -230,6 +230,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
     if thread.whole:
         database.execute(q.drop_calls_of_thread, (thread.number,))
         database.execute(q.drop_lease, (thread.number,))
+        database.execute(q.drop_model_calls, (thread.number,))
         database.execute(q.drop_thread, (thread.number,))
     else:
         groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))
@@ -345,6 +346,7 @@ def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
             receipt, seqs=seqs, message_ids=message_ids, record_ids=record_ids, node_ids=node_ids
         ):
             dropped.append(number)
+    database.execute(q.drop_usage, (listed(dropped),))
     database.execute(q.drop_receipts, (listed(dropped),))
     gone.receipts += len(dropped)
 

@@ -296,7 +296,14 @@ UPDATE records SET unit = ? WHERE id = ?;
 INSERT OR IGNORE INTO sources (message, record) VALUES (?, ?);
 
 -- name: find_receipt
-SELECT 1 FROM receipts WHERE receipt_id = ? AND namespace = ?;
+SELECT id FROM receipts WHERE receipt_id = ? AND namespace = ?;
+
+-- name: add_usage
+INSERT OR IGNORE INTO usage (receipt, body) VALUES (?, ?);
+
+-- name: add_model_call
+-- Nothing, where the thread is not there.
+INSERT INTO model_calls (thread, body) SELECT id, ?3 FROM threads WHERE namespace = ?1 AND thread_id = ?2;
 
 -- name: add_receipt
 INSERT INTO receipts (namespace, receipt_id, thread_id, created_at, body) VALUES (?, ?, ?, ?, ?);
@@ -452,6 +459,30 @@ ORDER BY r.id {order} LIMIT ?8;
 SELECT c.id, c.body FROM receipts c JOIN namespaces n ON n.id = c.namespace
 WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.thread_id = ?5)
 ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_usage
+SELECT u.receipt, u.body FROM usage u JOIN receipts c ON c.id = u.receipt JOIN namespaces n ON n.id = c.namespace
+WHERE u.receipt > ?1 AND u.receipt < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.thread_id = ?5)
+ORDER BY u.receipt {order} LIMIT ?6;
+
+-- name: scan_usage_of_thread
+-- As `scan_usage`, of thread ?5 of the one namespace (?3): no other receipt is looked at.
+SELECT c.id, u.body FROM receipts c JOIN usage u ON u.receipt = c.id
+WHERE c.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND c.thread_id = ?5
+  AND c.id > ?1 AND c.id < ?2 AND ?4 IS NOT NULL
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_model_calls
+SELECT m.id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+ORDER BY m.id {order} LIMIT ?6;
+
+-- name: scan_model_calls_of_thread
+-- As `scan_model_calls`, of thread ?5 of the one namespace (?3): no other call is looked at.
+SELECT m.id, m.body FROM model_calls m
+WHERE m.thread = (SELECT t.id FROM threads t JOIN namespaces n ON n.id = t.namespace WHERE n.path = ?3 AND t.thread_id = ?5)
+  AND m.id > ?1 AND m.id < ?2 AND ?4 IS NOT NULL
+ORDER BY m.id {order} LIMIT ?6;
 
 -- name: scan_checkpoints
 -- Without their states: SQLite knows the length of a blob without reading it.
@@ -672,6 +703,12 @@ SELECT body FROM records WHERE namespace = ? AND retired = 0 AND kind = 'insight
 -- name: receipts_of_namespace
 SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;
 
+-- name: drop_usage
+DELETE FROM usage WHERE receipt IN (SELECT value FROM json_each(?));
+
+-- name: drop_model_calls
+DELETE FROM model_calls WHERE thread = ?;
+
 -- name: drop_receipts
 DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
 
@@ -723,6 +760,12 @@ SELECT message FROM sources WHERE record = ?;
 -- name: all_receipts
 SELECT id, receipt_id, thread_id, body FROM receipts ORDER BY id;
 
+-- name: all_usage
+SELECT u.receipt, c.receipt_id, c.thread_id, u.body FROM usage u JOIN receipts c ON c.id = u.receipt ORDER BY u.receipt;
+
+-- name: all_model_calls
+SELECT m.id, t.thread_id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread ORDER BY m.id;
+
 -- name: vectors_of_other_size
 SELECT id FROM vectors WHERE length(data) <> ? ORDER BY id;
 
@@ -736,6 +779,8 @@ UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM attempts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM usage WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM model_calls WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM checkpoints WHERE instr(view, ?1) OR instr(metadata, ?1) OR instr(CAST(label AS BLOB), ?1)
   OR instr(CAST(checkpoint_id AS BLOB), ?1) OR instr(CAST(parent_id AS BLOB), ?1) OR instr(CAST(format AS BLOB), ?1)
 UNION ALL SELECT 1 FROM states WHERE instr(data, ?1)

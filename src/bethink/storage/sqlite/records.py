@@ -33,10 +33,12 @@ from bethink.storage.sqlite.threads import find_thread
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
     decode_body,
+    decode_call,
     decode_message,
     decode_node,
     decode_receipt,
     decode_record,
+    decode_usage,
     encode,
     encode_receipt,
     listed,
@@ -89,9 +91,19 @@ def put(database: Database, request: Put) -> None:
         find_thread(database, namespace, receipt.thread_id)
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
+    _add_usage(database, number, request)
     if request.vectors:
         bound = embedder(database)
         embed(database, namespace, request.vectors, bound.dimension if bound else None)
+
+
+def _add_usage(database: Database, namespace: int, request: Put) -> None:
+    """What a context and model calls took. What it is about may be gone by now, and then it is of no use."""
+    if request.usage is not None:
+        for (receipt,) in database.execute(q.find_receipt, (request.usage.context_id, namespace)):
+            database.execute(q.add_usage, (receipt, encode(request.usage)))
+    for call in request.calls:
+        database.execute(q.add_model_call, (namespace, call.thread_id, encode(call)))
 
 
 def touch_records(database: Database, namespace: int) -> None:
@@ -271,6 +283,17 @@ def _receipts(request: Scan) -> _Plan:
     return q.scan_receipts, (request.thread_id,), lambda row: decode_receipt(row[1])
 
 
+def _usage(request: Scan) -> _Plan:
+    whole = request.thread_id is None or request.scope.subtree
+    return q.scan_usage if whole else q.scan_usage_of_thread, (request.thread_id,), lambda row: decode_usage(row[1])
+
+
+def _model_calls(request: Scan) -> _Plan:
+    whole = request.thread_id is None or request.scope.subtree
+    sql = q.scan_model_calls if whole else q.scan_model_calls_of_thread
+    return sql, (request.thread_id,), lambda row: decode_call(row[1])
+
+
 def _checkpoints(request: Scan) -> _Plan:
     whole = request.thread_id is None or request.scope.subtree
     sql = q.scan_checkpoints if whole else q.scan_checkpoints_of_thread
@@ -294,4 +317,6 @@ _SCANS: dict[str, Callable[[Scan], _Plan]] = {
     "receipts": _receipts,
     "pending": _pending,
     "checkpoints": _checkpoints,
+    "usage": _usage,
+    "model calls": _model_calls,
 }

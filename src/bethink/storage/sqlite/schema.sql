@@ -157,6 +157,21 @@ CREATE TABLE receipts (
 
 CREATE INDEX receipts_by_thread ON receipts (namespace, thread_id);
 
+-- What a context took: numbers alone. Apart from `receipts`, so that adding them up reads no receipt.
+CREATE TABLE usage (
+    receipt INTEGER PRIMARY KEY REFERENCES receipts (id),
+    body    BLOB NOT NULL
+) STRICT;
+
+-- Calls of a language model: numbers alone.
+CREATE TABLE model_calls (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread INTEGER NOT NULL REFERENCES threads (id),
+    body   BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX model_calls_by_thread ON model_calls (thread);
+
 -- A thread's checkpoints in the order of their ids, each with the one it followed from. A fork's copies share the states.
 CREATE TABLE checkpoints (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
