@@ -67,10 +67,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Watcher(Protocol):
-    """Whoever has something to do when threads fold. Neither method raises, or takes long."""
+    """Whoever has something to do when threads fold. No method raises, or takes long."""
 
     def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
         """A thread with summaries was looked at; `folded` says whether some of them are new."""
+        ...
+
+    def forgot(self) -> None:
+        """Something was forgotten: summaries may have lost lines."""
         ...
 
     def close(self) -> None:
@@ -166,6 +170,8 @@ class Engine:
             self.embedder.forget()
         self._choices.clear()
         self._known.clear()
+        if self.watcher is not None:
+            self.watcher.forgot()
         return receipt
 
     def appending(self, request: Append) -> AbstractContextManager[object]:

@@ -122,6 +122,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         model_backoff: when a model is asked again after it has failed.
         refine: when a language model is asked for better summaries than the extractive ones: by itself after a thread has
             folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
+        refine_limit: in the background, at most so many summaries are asked for at a time: a long past costs no more after one
+            fold than a short one, and is caught up with by and by.
         summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
             conversation.
         summary_instructions: what a model's summaries are to mind besides.
@@ -146,11 +148,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model_window: int = 8_000
     model_backoff: Backoff = Backoff()
     refine: Literal["background", "manual"] = "background"
+    refine_limit: int = 8
     summary_language: str = ""
     summary_instructions: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("window", "segment_messages", "node_tokens", "profile_size", "summary_tokens", "recall_limit"):
+        for name in (
+            "window",
+            "segment_messages",
+            "node_tokens",
+            "profile_size",
+            "summary_tokens",
+            "recall_limit",
+            "refine_limit",
+        ):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
         if self.node_fan_in < 2:

@@ -19,6 +19,7 @@ from bethink.cli.commands import (
     keeping,
     profile,
     recall,
+    summaries,
     threads,
     transfer,
     usage,
@@ -89,6 +90,7 @@ demo.register(app)
 transfer.register(app)
 threads.register(app)
 checkpoints.register(app)
+summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)

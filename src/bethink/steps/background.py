@@ -5,8 +5,8 @@
                               └─── a later notice ──┘
 
 Nothing is kept here that matters: what is due is read from the database. So a worker that dies, or a process that ends, loses
-nothing; a thread is looked at again when this process, or the next, first makes a context of it, when it folds, and when the
-wait after a failure is over. There are no timers: a wait ends with the first context after it.
+nothing; a thread is looked at again when this process, or the next, first makes a context of it, when it folds, when something
+was forgotten, and when the wait after a failure is over. There are no timers: a wait ends with the first context after it.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ class _Line:
     def clear(self) -> None:
         self._waiting.clear()
 
+    def look_again(self) -> None:
+        """At each thread, when it is noticed next."""
+        self._known.clear()
+
     def _know(self, key: _Key, again: datetime | None) -> None:
         self._known[key] = again
         self._known.move_to_end(key)
@@ -89,6 +93,12 @@ class _Worker:
         """After a fork: begin anew. Threads and tasks are the parent's, and its locks may be held for ever."""
         if self._pid != os.getpid():
             self._fresh()
+
+    def forgot(self) -> None:
+        """See `engine.Watcher`."""
+        self._here()
+        with self._lock:
+            self._line.look_again()
 
 
 class ThreadWorker(_Worker):
@@ -139,7 +149,7 @@ class ThreadWorker(_Worker):
 
     def _refine(self, key: _Key) -> RefineReport | None:
         namespace, thread_id = key
-        work = refining(self._engine, namespace, thread_id)
+        work = refining(self._engine, namespace, thread_id, limit=self._engine.settings.refine_limit)
         with closing(work):
             answered = None
             while True:
@@ -194,7 +204,7 @@ class LoopWorker(_Worker):
     async def _work(self, key: _Key | None) -> None:
         while key is not None:
             try:
-                report = await refine_async(self._engine, *key)
+                report = await refine_async(self._engine, *key, limit=self._engine.settings.refine_limit)
             except BethinkError:
                 report = None
             with self._lock:

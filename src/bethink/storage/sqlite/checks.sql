@@ -43,6 +43,15 @@ SELECT 'thread row ' || t.id FROM threads t WHERE NOT t.settled AND NOT EXISTS (
 -- has a unit before its thread is settled
 SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip AND m.unit IS NOT NULL;
 
+-- name: message_not_listed
+-- cannot be found by its id although its thread is settled
+SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq <= t.tip AND m.listed = 0;
+
+-- name: message_id_twice
+-- has the id of another message of its thread
+SELECT 'message row ' || max(m.id) FROM threads t JOIN messages m ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295
+WHERE t.settled = 0 GROUP BY t.id, m.message_id HAVING count(*) > 1;
+
 -- name: thread_miscounted
 -- counts other than the messages it holds
 SELECT 'thread row ' || t.id FROM thread_state t

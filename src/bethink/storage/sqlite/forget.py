@@ -21,7 +21,7 @@ from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
-from bethink.storage.sqlite.tail import settle_thread
+from bethink.storage.sqlite.tail import message_numbers, settle_thread
 from bethink.storage.sqlite.units import drop_units
 from bethink.storage.sqlite.values import SEQ_BITS, decode_node, decode_receipt, decode_record, encode, listed, path_range
 
@@ -185,12 +185,13 @@ def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes]
         seen.update(new)
         found: set[str] = set()
         groups: dict[int, list[int]] = {}
-        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(new), *scope)):
+        numbers = message_numbers(database, new, scope)
+        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(numbers),)):
             gone.threads.setdefault(number, _Thread(number, namespace, thread_id))
             groups.setdefault(number, []).append(group)
-        for number, numbers in groups.items():
+        for number, within in groups.items():
             settle_thread(database, number)
-            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
+            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(within)))
             found.update(_add_members(gone, gone.threads[number], rows))
         new = sorted(found - seen)
 

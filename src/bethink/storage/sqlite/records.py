@@ -28,6 +28,7 @@ from bethink.storage.derive import terms_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.tail import message_numbers, shorten
 from bethink.storage.sqlite.threads import find_thread
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
@@ -130,6 +131,9 @@ def _sources(database: Database, namespace: int, record: AnyRecord, stored: AnyR
     for known in () if stored is None else _cited(stored):
         cited.pop(known, None)
     numbers = []
+    for thread_id in dict.fromkeys(thread_id for thread_id, _ in cited):
+        for (thread,) in database.execute(q.thread_number, (namespace, thread_id)):
+            shorten(database, thread)
     for thread_id, message_id in cited:
         rows = database.execute(q.find_message, (namespace, thread_id, message_id))
         if not rows:
@@ -214,7 +218,8 @@ def embedder(database: Database) -> Fingerprint | None:
 def get(database: Database, request: Get) -> Fetched:
     """See `storage.base.Get`."""
     scope = path_range(request.scope)
-    messages = database.execute(q.get_messages, (listed(request.messages), *scope)) if request.messages else []
+    numbers = message_numbers(database, request.messages, scope)
+    messages = database.execute(q.get_messages, (listed(numbers),)) if numbers else []
     records = database.execute(q.get_records, (listed(request.records), *scope)) if request.records else []
     nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope, request.thread_id)) if request.nodes else []
     receipts = database.execute(q.get_receipts, (listed(request.receipts), *scope)) if request.receipts else []

@@ -51,11 +51,14 @@ CREATE TABLE messages (
     created_at INTEGER NOT NULL, -- when it was said
     added_at   INTEGER NOT NULL, -- when it was stored
     unit       INTEGER REFERENCES units (id),
+    listed     INTEGER NOT NULL, -- whether messages_by_id has it
     body       BLOB NOT NULL, -- `canonical_json` without seq and group
     raw        BLOB,
-    raw_format TEXT,
-    UNIQUE (message_id, thread)
+    raw_format TEXT
 ) STRICT;
+
+-- A message of a tail whose id was made for it is not listed yet: nobody else can have that id.
+CREATE UNIQUE INDEX messages_by_id ON messages (message_id, thread) WHERE listed = 1;
 
 -- Members of a group beyond its first, whose seq is the group's number.
 CREATE INDEX messages_by_group ON messages (thread, grp) WHERE grp <> seq;
