@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import pytest
 
-_PARTS = ("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks")
+_PARTS = ("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_states")
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
@@ -32,6 +32,7 @@ from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
+from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
 
 __all__ = ["StoreContract"]
@@ -58,6 +59,9 @@ class StoreContract(
     PruneContract,
     CheckpointForkContract,
     ForgetCheckpointContract,
+    StateContract,
+    ForgetStateContract,
+    ForkStateContract,
     WholeStoreContract,
 ):
     """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""
