@@ -45,9 +45,11 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
+    from bethink.handoffs import Handoff
+    from bethink.insights.state.values import Artifact, Entry, State
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
-    from bethink.records import Decision, Insight, Line, Note, Source, Summary
+    from bethink.records import Decision, Insight, Line, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Retention, Settings
     from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Artifact",
     "AsyncMemory",
     "AsyncThread",
     "AsyncTurn",
@@ -72,9 +75,11 @@ __all__ = [
     "CorruptStore",
     "Decision",
     "EmbedderMismatch",
+    "Entry",
     "Explanation",
     "ForgetReceipt",
     "Forgotten",
+    "Handoff",
     "Hierarchy",
     "Hit",
     "Hybrid",
@@ -103,6 +108,8 @@ __all__ = [
     "Settings",
     "SlidingWindow",
     "Source",
+    "State",
+    "StateEntry",
     "Stats",
     "StoreBusy",
     "StoreClosed",
@@ -160,9 +167,11 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
+    "handoffs": ("Handoff",),
+    "insights.state.values": ("Artifact", "Entry", "State"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
-    "records": ("Decision", "Insight", "Line", "Note", "Source", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Retention", "Settings"),
     "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),

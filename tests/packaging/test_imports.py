@@ -29,7 +29,7 @@ LAYERS = (
     ("context",),
     ("async_appends", "engine", "waiting"),
     ("steps",),
-    ("turns",),
+    ("handoffs", "turns"),
     ("thread",),
     ("memory",),
     ("async_memory",),

@@ -25,6 +25,7 @@ __all__ = ["Composition", "Sources", "compose", "size_of", "with_cuts"]
 # Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
 # afterwards in the same order. Pinned lines have no limit: they must be there.
 _SHARES: tuple[tuple[SectionName, float], ...] = (
+    ("project", 0.5),
     ("profile", 0.35),
     ("summary", 0.35),
     ("recalled", 0.35),

@@ -14,10 +14,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from bethink.insights.state.lines import line_of_entry
 from bethink.messages import Message, Trust
 from bethink.models import TokenCounter
 from bethink.models.tokens import truncate
-from bethink.records import AnyRecord, Node, Summary
+from bethink.records import AnyRecord, Node, StateEntry, Summary
 
 __all__ = [
     "BLOCK",
@@ -31,13 +32,14 @@ __all__ = [
     "items_of_summary",
     "line_of",
     "memory_message",
+    "plain",
     "shown",
     "tag_of",
 ]
 
-SectionName: TypeAlias = Literal["pinned", "profile", "previous session", "recalled", "summary", "recent messages"]
+SectionName: TypeAlias = Literal["pinned", "project", "profile", "previous session", "recalled", "summary", "recent messages"]
 
-BLOCK: tuple[SectionName, ...] = ("pinned", "profile", "previous session", "recalled", "summary")
+BLOCK: tuple[SectionName, ...] = ("pinned", "project", "profile", "previous session", "recalled", "summary")
 """The sections of the memory block, in the order shown."""
 
 _PREFACE = (
@@ -90,7 +92,7 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         section=section,
         of="record",
         id=record.id,
-        text=record.text,
+        text=line_of_entry(record) if isinstance(record, StateEntry) else record.text,
         at=record.valid_from or record.recorded_at,
         trust=record.trust,
         reason=reason,
@@ -168,7 +170,7 @@ def item_of_message(
 # -- rendering ------------------------------------------------------------------------------------------------------------
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that cannot leave its line or its block: white space folded, markup escaped, direction controls removed."""
     # Printable text has no white space but spaces, and no controls: mostly there is nothing to fold.
     if not text.isprintable() or "  " in text or text.strip() != text:
@@ -179,10 +181,10 @@ def _plain(text: str) -> str:
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
     unverified = ", unverified" if item.trust in ("tool", "external") and item.of != "node" else ""
-    since = f", since then: {_plain(item.changed)}" if item.changed else ""
+    since = f", since then: {plain(item.changed)}" if item.changed else ""
     mark = f" [mem:{handle(item.id)}]" if item.of == "record" else ""
-    who = (item.speaker and _plain(item.speaker)) or item.trust
-    return f"- {_plain(item.text)} ({who}, {item.at.date().isoformat()}{unverified}{since}){mark}"
+    who = (item.speaker and plain(item.speaker)) or item.trust
+    return f"- {plain(item.text)} ({who}, {item.at.date().isoformat()}{unverified}{since}){mark}"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:

@@ -26,7 +26,9 @@ from bethink.insights.retention import select_profile
 from bethink.messages import Message
 from bethink.records import AnyRecord, Insight, Node
 from bethink.steps.derive import derive
+from bethink.steps.handoff import handed_items
 from bethink.steps.recall import recall_from
+from bethink.steps.state import own_items, with_state
 from bethink.steps.view import View, view_thread
 from bethink.storage.base import Get, Put, Scope
 from bethink.values import Namespace
@@ -48,7 +50,13 @@ def build_context(
     shown = [message for group in view.recent for message in group.messages]
     if query is None:
         query = next((message.text for message in reversed(shown) if message.role == "user"), "")
-    items = _items(engine, namespace, thread_id, view, shown, query, budget)
+    items = with_state(
+        _items(engine, namespace, thread_id, view, shown, query, budget),
+        (
+            *handed_items(engine, namespace, thread_id),
+            *(own_items(engine, namespace, thread_id, shown) if policy.shows_state else ()),
+        ),
+    )
     found = Sources(
         pinned=view.pinned,
         recent=view.recent,
