@@ -2,8 +2,9 @@
 
 Read in the order in which they were said or set. The newest goal and phase stand. A decision takes the place of the one it
 names as replaced, and of the one about the same thing (`StateEntry.key`), as facts do; an artifact that of its former version.
-One that says what is current already adds nothing, unless it brings the reason, or a person's word for an assistant's. A
-question is closed by its answer, or by a later decision, fact or finished task that says all its words.
+What an assistant says takes the place of no decision or fact of a person: both stand, each with who said it. One that says
+what is current already adds nothing, unless it brings the reason, or a person's word for an assistant's. A question is closed
+by its answer, or by a later decision, fact or finished task that says all its words.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = ["add_up", "entry_of", "ordered", "project_of"]
 
 _ONE_OF_A_KIND: frozenset[StatePart] = frozenset(("goal", "phase"))
 _CLOSING: frozenset[StatePart] = frozenset(("decision", "task", "fact"))
+_DECIDED_BY_PEOPLE: frozenset[StatePart] = frozenset(("decision", "fact"))
 _NOT_SHOWN: frozenset[StatePart] = frozenset(("answer", "project"))
 _FEWEST_TERMS = 2
 # They ask, or say that something is open: no part of what it is about.
@@ -132,6 +134,8 @@ class _Standing:
             return
         if entry.old:
             same += [each for each in self.current[entry.part] if each not in same and _names(entry.old, each)]
+        if entry.part in _DECIDED_BY_PEOPLE and read.by == "assistant":
+            same = [each for each in same if each.by == "assistant"]
         self._close(same, entry, "superseded")
         if entry.part in _CLOSING:
             self._close(_settled(self.current["question"], entry.text), entry, "answered")

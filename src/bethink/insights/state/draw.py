@@ -21,7 +21,19 @@ from bethink.insights.clauses import own_words, written_out
 from bethink.insights.english import FILLER, HEDGE, HYPOTHETICAL
 from bethink.insights.state.files import written_by
 from bethink.insights.state.keys import key_of, old_in, reason_in
-from bethink.insights.state.rules import HANGING, MADE, NEXT_REASON, PATH, POINTING, REPORTED, RULES, SAID, UNSURE, WEAK, Rule
+from bethink.insights.state.rules import (
+    HANGING,
+    MADE,
+    NEXT_REASON,
+    PATH,
+    POINTING,
+    REPORTED,
+    RULES,
+    SAID,
+    UNSURE,
+    WEAK,
+    Rule,
+)
 from bethink.insights.triggers import words
 from bethink.messages import Message
 from bethink.records import Source, StateEntry, StatePart
@@ -32,7 +44,7 @@ _LONGEST = 200
 """Characters of an entry. What is longer is a paragraph and no entry."""
 
 _INLINE_CODE = re.compile(r"`([^`\s]{1,100})`")
-_BOLD = re.compile(r"\*\*|__(?=\w[^_]*__)|(?<=\w)__")
+_BOLD = re.compile(r"\*\*")
 _BOX = re.compile(r"\[([ xX])\]\s*$")
 # Where else than at its start a sentence may begin to state something.
 _CLAUSE = re.compile(
@@ -223,7 +235,7 @@ def _starts(body: str) -> Iterator[tuple[int, bool]]:
 
 
 def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) -> _Found | None:
-    if UNSURE.search(lead) or (rule.part in ("decision", "goal", "task") and HEDGE.search(match["value"][:80])):
+    if UNSURE.search(lead):
         return None
     value, because = reason_in(match["value"])
     value, because = (_tidy(_BEYOND.split(part, maxsplit=1)[0]) for part in (value, because))
@@ -234,6 +246,8 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
     if not _says_something(value) or len(value) > _LONGEST or HANGING.search(value):
         return None
     if rule.part == "decision" and POINTING.match(value):
+        return None
+    if rule.part in ("decision", "goal", "task") and HEDGE.search(value):
         return None
     groups = match.groupdict()
     text = rule.text.format(value=value, verb=(groups.get("verb") or "").lower())

@@ -17,9 +17,11 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _OLD = re.compile(
-    r"\b(?:instead of|rather than|in place of|over|from (?=.+ to )) ?(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
+    r"\b(?:instead of|rather than|in place of|over (?=(?-i:[A-Z]))|from (?=.+ to )) ?"
+    r"(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
     re.IGNORECASE,
 )
+_AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+)", re.IGNORECASE)
 _SHORTEST_REASON = 4
 
 
@@ -53,8 +55,8 @@ def key_of(part: StatePart, text: str, ref: str = "") -> str:
 
 
 def old_in(text: str) -> str:
-    """The words of what a decision replaces: "use PostgreSQL instead of SQLite". "" where it names nothing."""
-    found = _OLD.search(text)
+    """The words of what a decision replaces: "use PostgreSQL instead of SQLite", "against SQLite". "" where it names none."""
+    found = _AGAINST.match(text) or _OLD.search(text)
     return found["old"].strip() if found else ""
 
 

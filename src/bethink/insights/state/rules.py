@@ -137,7 +137,11 @@ RULES: tuple[Rule, ...] = (
         "question",
         rf"{_I} (?:still )?(?:need|have) to (?P<value>(?:decide(?! by\b)|figure out|settle on|agree on|agree who)\b.+)",
     ),
-    _rule("question", rf"{_I} have not (?:yet )?(?P<value>(?:decided|settled|agreed|figured out)\b.+)", "not yet {value}"),
+    _rule(
+        "question",
+        rf"{_I} have not (?:yet )?(?P<value>(?:decided|settled|agreed|figured out)\b.+?)(?: yet)?$",
+        "not yet {value}",
+    ),
     _rule(
         "question",
         r"(?:it is|it remains) (?:still )?(?:unclear|undecided|not clear|not decided|to be decided)(?: to (?:me|us))? "
