@@ -56,6 +56,7 @@ def parts(text: str, role: Role = "user", **fields: object) -> list[tuple[str, s
         ("Open question: who pays for the hosting?", "question", "who pays for the hosting?"),
         ("TODO: write the changelog", "question", "write the changelog"),
         ("We still need to decide which region to use.", "question", "decide which region to use"),
+        ("We still need to decide which region to deploy to.", "question", "decide which region to deploy to"),
         ("It's still unclear who owns the domain.", "question", "who owns the domain"),
         ("We haven't decided on the colour of the logo yet.", "question", "not yet decided on the colour of the logo"),
         ("I've fixed the login bug.", "task", "fixed the login bug"),
@@ -187,6 +188,11 @@ def test_an_entry_names_the_words_it_was_drawn_from() -> None:
     (source,) = entry.sources
     assert (source.message_id, source.thread_id, source.text) == ("m1", "t", "use SQLite")
     assert text[source.start : source.end] == "We decided to use SQLite."
+
+
+def test_a_name_in_code_marks_ends_its_sentence_like_any_word() -> None:
+    text = "I've created `src/parser.py`. We still need to decide which region to use."
+    assert parts(text, "assistant") == [("artifact", "src/parser.py"), ("question", "decide which region to use")]
 
 
 def test_several_files_of_one_sentence_are_several_artifacts() -> None:

@@ -19,6 +19,7 @@ from bethink.cli.commands import (
     keeping,
     profile,
     recall,
+    state,
     threads,
     transfer,
 )
@@ -88,6 +89,7 @@ demo.register(app)
 transfer.register(app)
 threads.register(app)
 checkpoints.register(app)
+state.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)

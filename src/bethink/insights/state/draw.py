@@ -142,7 +142,7 @@ def _of_text(text: str, *, by_user: bool) -> Iterator[_Found]:
     hints = SAID if by_user else REPORTED
     if not _hinted(text, hints) and "[" not in text:
         return
-    own = own_words(_BOLD.sub("  ", _INLINE_CODE.sub(r" \1 ", text)))
+    own = own_words(_BOLD.sub("  ", _INLINE_CODE.sub(r"  \1", text)))
     waiting: _Found | None = None
     for start, end, sentence in sentences(own):
         box = _BOX.search(own[max(0, start - 8) : start])
@@ -243,7 +243,10 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
         because = _tidy(_SPLIT.split(because, maxsplit=1)[0])[:_LONGEST]
     if len(value) > _LONGEST:
         value = _tidy(_SPLIT.split(value, maxsplit=1)[0])
-    if not _says_something(value) or len(value) > _LONGEST or HANGING.search(value):
+    if not _says_something(value) or len(value) > _LONGEST:
+        return None
+    # A question may end so: "which region to deploy to".
+    if rule.part != "question" and HANGING.search(value):
         return None
     if rule.part == "decision" and POINTING.match(value):
         return None
