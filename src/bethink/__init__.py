@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         InvalidInput,
         InvalidMessage,
         InvalidNamespace,
+        LimitExceeded,
         MissingExtra,
         NotFound,
         SchemaError,
@@ -47,23 +48,33 @@ if TYPE_CHECKING:
     )
     from bethink.handoffs import Handoff
     from bethink.insights.state.values import Artifact, Entry, State
+    from bethink.limits import Limits, LimitWarning
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
-    from bethink.records import Decision, Insight, Line, Note, Source, StateEntry, Summary
+    from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.otel import OpenTelemetry
+    from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Retention, Settings
-    from bethink.storage.base import ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
+    from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
+    from bethink.usage import Latency, ModelCall, SectionTokens, TurnUsage, UsageReport
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Artifact",
+    "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
     "AsyncTurn",
+    "Attempt",
+    "Backoff",
     "BethinkError",
     "BudgetError",
     "Chain",
@@ -88,23 +99,37 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "LanguageModel",
+    "Latency",
     "Lease",
+    "LimitExceeded",
+    "LimitWarning",
+    "Limits",
     "Line",
+    "Listener",
     "Memory",
     "Message",
     "Messages",
     "MissingExtra",
+    "ModelCall",
+    "Node",
     "NotFound",
     "Note",
+    "OpenTelemetry",
+    "Oversize",
     "Part",
     "Policy",
     "Problem",
     "Profile",
     "ProfileEntry",
+    "Prompt",
     "Ranker",
     "RecallResult",
+    "RefineReport",
+    "Reply",
     "Retention",
     "SchemaError",
+    "SectionTokens",
     "Settings",
     "SlidingWindow",
     "Source",
@@ -116,6 +141,7 @@ __all__ = [
     "StoreError",
     "Summarize",
     "Summary",
+    "SummaryNode",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
@@ -124,7 +150,10 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "Turn",
+    "TurnUsage",
     "Turns",
+    "Usage",
+    "UsageReport",
     "Verification",
     "policy_from",
 ]
@@ -159,6 +188,7 @@ _HOMES = {
         "InvalidInput",
         "InvalidMessage",
         "InvalidNamespace",
+        "LimitExceeded",
         "MissingExtra",
         "NotFound",
         "SchemaError",
@@ -169,15 +199,22 @@ _HOMES = {
     ),
     "handoffs": ("Handoff",),
     "insights.state.values": ("Artifact", "Entry", "State"),
+    "limits": ("LimitWarning", "Limits"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
-    "records": ("Decision", "Insight", "Line", "Note", "Source", "StateEntry", "Summary"),
+    "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "otel": ("OpenTelemetry",),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Retention", "Settings"),
-    "storage.base": ("ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "settings": ("Backoff", "Oversize", "Retention", "Settings"),
+    "telemetry": ("Listener",),
+    "steps.refine": ("RefineReport",),
+    "steps.summaries": ("SummaryNode",),
+    "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
+    "usage": ("Latency", "ModelCall", "SectionTokens", "TurnUsage", "UsageReport"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -26,24 +26,32 @@ from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
+from bethink.limits import Limits
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
-from bethink.settings import Settings
+from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
 from bethink.turns import AsyncTurn
+from bethink.usage import UsageReport
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.context import Context
+    from bethink.engine import Engine
+    from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
+    from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
+    from bethink.steps.refine import RefineReport
+    from bethink.steps.summaries import SummaryNode
 
 __all__ = ["AsyncMemory", "AsyncThread"]
 
@@ -60,8 +68,21 @@ async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
 
 
+def _loop_worker(engine: Engine) -> LoopWorker | None:
+    """Whoever asks an asynchronous model in the background."""
+    if engine.watcher is None:
+        return None
+    from bethink.steps.background import LoopWorker
+
+    return engine.watcher if isinstance(engine.watcher, LoopWorker) else None
+
+
 class AsyncMemory:
-    """`Memory` for an event loop; arguments and results are the same."""
+    """`Memory` for an event loop; arguments and results are the same.
+
+    The language model may also be an `AsyncLanguageModel`, or an `async def` function: it is asked on the loop of the caller. A
+    synchronous one is asked in worker threads.
+    """
 
     def __init__(
         self,
@@ -71,9 +92,13 @@ class AsyncMemory:
         settings: Settings | None = None,
         embedder: Embedder | Literal["auto"] | None = "auto",
         counter: TokenCounter | None = None,
+        for_model: str = "",
         clock: Clock | None = None,
         ranker: Ranker | None = None,
+        language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
+        limits: Limits | None = None,
+        listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
@@ -83,12 +108,20 @@ class AsyncMemory:
             settings=settings,
             embedder=embedder,
             counter=counter,
+            for_model=for_model,
             clock=clock,
             ranker=ranker,
             policy=policy,
+            limits=limits,
+            listener=listener,
             durability=durability,
             store=store,
         )
+        if language_model is not None:
+            from bethink.models.language import as_any_model
+
+            # Not by way of `Memory`, which takes none that is asynchronous.
+            self._sync._use_model(as_any_model(language_model))
 
     @classmethod
     def _of(cls, memory: Memory) -> AsyncMemory:
@@ -117,8 +150,10 @@ class AsyncMemory:
     def user(self, user_id: str) -> AsyncMemory:
         return AsyncMemory._of(self._sync.user(user_id))
 
-    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> AsyncThread:
-        return AsyncThread(self._sync.thread(thread_id, policy=policy))
+    def thread(
+        self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None
+    ) -> AsyncThread:
+        return AsyncThread(self._sync.thread(thread_id, policy=policy, limits=limits))
 
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
@@ -156,6 +191,11 @@ class AsyncMemory:
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
 
+    async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+        from bethink.steps.refine import refine_async
+
+        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
+
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
 
@@ -177,6 +217,9 @@ class AsyncMemory:
 
     async def stats(self) -> Stats:
         return await _hop(self._sync.stats)
+
+    async def usage(self) -> UsageReport:
+        return await _hop(self._sync.usage)
 
     async def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
         return await _hop(self._sync.flush, progress=progress)
@@ -202,6 +245,9 @@ class AsyncMemory:
         return await _hop(self._sync.import_file, path, format=format, on_error=on_error, end=end, progress=progress)
 
     async def close(self) -> None:
+        worker = _loop_worker(self._sync._engine)
+        if worker is not None:
+            await worker.aclose()
         await _hop(self._sync.close)
 
 
@@ -255,7 +301,8 @@ class AsyncThread:
 
         # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
         request = self._sync._append_request(messages, expected_tip)
-        return await appends_to(self._sync._engine.store).append(request)
+        with self._sync._engine.appending(request):
+            return await appends_to(self._sync._engine.store).append(request)
 
     def turn(self, *, timeout: timedelta = timedelta(seconds=90), lease: timedelta = timedelta(seconds=60)) -> AsyncTurn:
         return AsyncTurn(self._sync.turn(timeout=timeout, lease=lease))
@@ -266,8 +313,38 @@ class AsyncThread:
     async def info(self) -> ThreadInfo:
         return await _hop(self._sync.info)
 
-    async def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
-        return await _hop(self._sync.context, query, budget=budget, policy=policy)
+    async def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        limits: Limits | None = None,
+    ) -> Context:
+        # Taken as values here and not on the worker thread: the caller may change his tools from now on.
+        asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
+        context = await _hop(self._sync._build, asked)
+        worker = _loop_worker(self._sync._engine)
+        if worker is not None:
+            worker.start()
+        return context
+
+    async def usage(self) -> UsageReport:
+        return await _hop(self._sync.usage)
+
+    async def refine(self, *, limit: int | None = None) -> RefineReport:
+        from bethink.steps.refine import refine_async
+
+        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit, limits=self._sync._limits)
+
+    async def summaries(self) -> list[SummaryNode]:
+        return await _hop(self._sync.summaries)
+
+    async def expand(self, node_id: str) -> list[Message]:
+        return await _hop(self._sync.expand, node_id)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

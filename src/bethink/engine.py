@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from threading import Lock
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.checkpoints import CheckpointInfo
 from bethink.compaction.extractive import choose
+from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
+from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
-from bethink.records import AnyRecord, Insight, Line, Note, Receipt, RecordKind, StateEntry, Summary
+from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
+from bethink.models.measure import Measure, counter_for
+from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
+    Append,
     Forget,
     ForgetReceipt,
-    Pending,
     Put,
     Scan,
+    Scanned,
     Scope,
     Store,
-    StoredMessage,
     StoredRecord,
 )
-from bethink.threads import ThreadInfo
+from bethink.telemetry import Telemetry
 from bethink.values import Namespace
 
-__all__ = ["Engine", "Known"]
+__all__ = ["Engine", "Known", "Watcher"]
 
 _K = TypeVar("_K")
+_T = TypeVar("_T")
 _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
@@ -60,24 +66,61 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     summaries: tuple[Summary, ...]
 
 
+class Watcher(Protocol):
+    """Whoever has something to do when threads fold. No method raises, or takes long."""
+
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+        """A thread with summaries was looked at; `folded` says whether some of them are new."""
+        ...
+
+    def forgot(self) -> None:
+        """Something was forgotten: summaries may have lost lines."""
+        ...
+
+    def close(self) -> None:
+        """The store is about to be closed. Afterwards it is not touched any more."""
+        ...
+
+
 class Engine:
-    """Store, clock, counter, embedder, settings, ranker. Safe to use from many threads."""
+    """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
+
+    `counter` counts what is stored, `measure` what a context costs.
+
+    Attributes:
+        language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
+            is asked on event loops alone.
+        limits: of the memory: what is done for it in the background keeps to them.
+        telemetry: opens the spans of what is done, and tells whoever listens.
+        watcher: is told of threads that have summaries; None where nobody wants to know.
+    """
 
     def __init__(
         self,
         store: Store,
         *,
         clock: Clock,
-        counter: TokenCounter,
+        counter: TokenCounter | None,
         embedder: Embedder | None,
         settings: Settings,
         ranker: Ranker,
+        language_model: LanguageModel | AsyncLanguageModel | None = None,
+        telemetry: Telemetry | None = None,
+        limits: Limits = NO_LIMITS,
+        for_model: str = "",
     ) -> None:
         self.store = store
         self.clock = clock
-        self.counter = CachedCounter(counter)
+        self.counter = CachedCounter(counter or counter_for(for_model))
+        self._own_counter = counter is not None
+        self._measure = Measure(self.counter, for_model)
+        self._counters = {self.counter.name: self.counter}
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
+        self.language_model = language_model
+        self.telemetry = telemetry or Telemetry()
+        self.limits = limits
+        self.watcher: Watcher | None = None
         self.settings = settings
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
@@ -98,16 +141,88 @@ class Engine:
             self._choices.keep(wording, positions)
         return positions
 
+    def measure(self, for_model: str | None = None) -> Measure:
+        """How a context is measured for the model that reads it; for the memory's own, if none is named here."""
+        if for_model is None or for_model == self._measure.model:
+            return self._measure
+        if self._own_counter:
+            return Measure(self.counter, for_model)
+        counter = counter_for(for_model)
+        return Measure(self._counters.setdefault(counter.name, CachedCounter(counter)), for_model)
+
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+        """Tell the watcher."""
+        if self.watcher is not None:
+            self.watcher.notice(namespace, thread_id, folded=folded)
+
+    def close(self) -> None:
+        """Close the store, after whoever watches has let go of it."""
+        if self.watcher is not None:
+            self.watcher.close()
+        self.store.close()
+
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
-        receipt = self.store.forget(request)
-        self.counter.forget()
+        with self.telemetry.span("forget", namespace=request.scope.namespace):
+            receipt = self.store.forget(request)
+        for counter in list(self._counters.values()):
+            counter.forget()
         if self.embedder is not None:
             self.embedder.forget()
         self._choices.clear()
         self._known.clear()
         self._entries.clear()
+        if self.watcher is not None:
+            self.watcher.forgot()
         return receipt
+
+    def appending(self, request: Append) -> AbstractContextManager[object]:
+        """The span of an append, which is done in several ways."""
+        return self.telemetry.span(
+            "append", namespace=request.namespace, thread_id=request.thread_id, messages=len(request.messages)
+        )
+
+    def ask(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
+        """Run a step with the language model, each call within `settings.model_timeout`; see `models.language.run`.
+
+        Raises:
+            InvalidInput: there is no model, or it is one of an event loop.
+        """
+        model = self._model()
+        if is_async_model(model):
+            raise InvalidInput("language_model", "asynchronous", "ask it on its event loop: use AsyncMemory")
+        return run(step, cast("LanguageModel", model), timeout=self._model_timeout(), observe=observe)
+
+    async def ask_async(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
+        """`ask` for an event loop: an asynchronous model is asked on it, a synchronous one in a worker thread, for whose answer
+        a cancelled task waits.
+
+        Raises:
+            InvalidInput: there is no model.
+        """
+        model = self._model()
+        if is_async_model(model):
+            return await arun(step, cast("AsyncLanguageModel", model), timeout=self._model_timeout(), observe=observe)
+        import anyio.to_thread
+
+        return await anyio.to_thread.run_sync(partial(self.ask, step, observe=observe))
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name.
+
+        Raises:
+            InvalidInput: there is no model.
+        """
+        return self._model().name
+
+    def _model(self) -> LanguageModel | AsyncLanguageModel:
+        if self.language_model is None:
+            raise InvalidInput("language_model", "none", "open the memory with language_model=...")
+        return self.language_model
+
+    def _model_timeout(self) -> float | None:
+        return None if self.settings.model_timeout is None else self.settings.model_timeout.total_seconds()
 
     def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
         """The embedder, once the database has agreed that its vectors are this one's; None where there is none.
@@ -120,7 +235,7 @@ class Engine:
             self._bound = True
         return self.embedder
 
-    def pages(self, scan: Scan) -> Iterator[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo]:
+    def pages(self, scan: Scan) -> Iterator[Scanned]:
         """Every item of a scan, page after page."""
         while True:
             page = self.store.scan(scan)
@@ -198,7 +313,8 @@ class Engine:
 
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
-        self.store.put(Put(namespace=namespace, records=records))
+        with self.telemetry.span("store", namespace=namespace, records=len(records)):
+            self.store.put(Put(namespace=namespace, records=records))
 
 
 class _Last(Generic[_K, _V]):

@@ -25,6 +25,7 @@ from bethink.messages import Trust
 
 __all__ = [
     "AnyRecord",
+    "Cut",
     "Decision",
     "Done",
     "Importance",
@@ -44,7 +45,7 @@ __all__ = [
     "Topic",
 ]
 
-Done: TypeAlias = Literal["folded", "left out", "waits"]
+Done: TypeAlias = Literal["folded", "left out", "waits", "shortened"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Polarity: TypeAlias = Literal["positive", "negative"]
 RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
@@ -205,6 +206,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         covers: the seqs it stands for, as inclusive ranges in order. Exactly these messages, no others.
         lines: what is left of them; may be empty (nothing worth a line).
         author: who wrote it: `"extractive"`, or a model's name.
+        span: of a model's: what its lines were made of (see `compaction.attempts.span_of`).
+        replaced_by: the node that took its place; "" while it stands. It is kept for the receipts that name it.
     """
 
     id: str
@@ -214,6 +217,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     author: str
     created_at: datetime
     children: tuple[str, ...] = ()
+    span: str = ""
+    replaced_by: str = ""
 
     @property
     def first_seq(self) -> int:
@@ -248,7 +253,7 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     Attributes:
         policy: the name of the policy; "budget" where they did not fit, "pairing" where a result is awaited.
-        done: folded into summaries, left out of view, or waiting for a result.
+        done: folded into summaries, left out of view, waiting for a result, or shown shortened.
         messages: which, as inclusive seq ranges in order.
         tokens: what they would take; 0 where that was not counted.
     """
@@ -265,12 +270,34 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return sum(last - first + 1 for first, last in self.messages)
 
 
+class Cut(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How one text of a message is shown shortened (see `context.cutting`). Holds places, no words.
+
+    Attributes:
+        seq: of the message.
+        part: which of its contents and calls, counted from 0: its parts, or its content as one; then its tool calls.
+        leaf: which string within the arguments of a call, in their order; -1 for all of it.
+        start, end: characters that are kept there.
+        tokens: what the whole of it counts.
+    """
+
+    seq: int
+    part: int
+    leaf: int
+    start: int
+    end: int
+    tokens: int
+
+
 class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one context was made of: ids, never text, and all that is needed to build the same bytes again.
 
     Attributes:
         pinned, recent: the messages shown verbatim, as inclusive seq ranges in order: those always in view, and the newest.
-        cuts: recent messages shown shortened, each (seq, characters kept at the start, characters kept at the end).
+        cuts: texts of recent messages that are shown shortened, in order.
+        memory_before: the seq of the message that the memory message stands before; 0 for right after the pinned messages.
+        for_model: the model whose frames were counted; "" where none was named.
+        around: what the request counts besides its messages, each (name, tokens).
         digest: SHA-256 of the context's messages; `replay` compares.
         query_digest: SHA-256 of the query, so that the words asked are not kept a second time.
         policy, decisions: which policy chose what is in view, and what was done with the rest. `replay` needs neither.
@@ -289,6 +316,9 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lines: tuple[ReceiptLine, ...] = ()
     pinned: tuple[tuple[int, int], ...] = ()
     recent: tuple[tuple[int, int], ...] = ()
-    cuts: tuple[tuple[int, int, int], ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    memory_before: int = 0
+    for_model: str = ""
+    around: tuple[tuple[str, int], ...] = ()
     policy: str = ""
     decisions: tuple[Decision, ...] = ()

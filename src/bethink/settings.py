@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from bethink.errors import InvalidInput
 
-__all__ = ["Retention", "Settings"]
+__all__ = ["Backoff", "Boundary", "Keep", "LineOrder", "MemoryPlace", "Oversize", "Retention", "Settings", "check_choice"]
+
+Keep: TypeAlias = Literal["both", "start", "end"]
+Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
+LineOrder: TypeAlias = Literal["edges", "ranked", "chronological"]
+MemoryPlace: TypeAlias = Literal["start", "question"]
+_Answer: TypeAlias = Literal["cut", "error"]
+
+
+def check_choice(given: object, field: str, choices: Any) -> None:
+    """Raise InvalidInput for a value that is none of a `Literal`'s."""
+    if given not in get_args(choices):
+        raise InvalidInput(field, "not one of its choices", f"use one of {', '.join(get_args(choices))}")
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +38,60 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     low: float = 0.8
 
 
+class Oversize(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with a message that is larger than the room for it in a context. What is stored stays whole.
+
+    Pinned messages are never cut; older messages that do not fit are left out.
+
+    Attributes:
+        question: the newest user message: "error" has it verbatim, or a `BudgetError` where it alone does not fit; "cut"
+            shortens it where it, or what follows it in its turn, would not fit.
+        turn: what follows the newest user message (answers, calls, results): "cut" shortens it, and leaves out what does not
+            even fit so; "error" is a `BudgetError` where it does not fit whole.
+        keep: which end of a text that is cut. Of both, the start has two thirds.
+        boundary: the coarsest place to cut at; finer ones are taken where it would cost half of what fits.
+    """
+
+    question: _Answer = "error"
+    turn: _Answer = "cut"
+    keep: Keep = "both"
+    boundary: Boundary = "paragraph"
+
+    def __post_init__(self) -> None:
+        check_choice(self.question, "oversize.question", _Answer)
+        check_choice(self.turn, "oversize.turn", _Answer)
+        check_choice(self.keep, "oversize.keep", Keep)
+        check_choice(self.boundary, "oversize.boundary", Boundary)
+
+
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """How long to wait after a model has failed (see `compaction.attempts`).
+
+    Attributes:
+        first: after the first failure.
+        factor: by which each wait is longer than the one before.
+        most: no wait is longer.
+        jitter: up to this share of a wait is taken off it.
+        attempts: after so many failures the span is given up.
+    """
+
+    first: timedelta = timedelta(seconds=30)
+    factor: float = 2.0
+    most: timedelta = timedelta(hours=1)
+    jitter: float = 0.25
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        if not timedelta() < self.first <= self.most:
+            raise InvalidInput("backoff.first", f"{self.first} of at most {self.most}", "use more than 0, up to `most`")
+        if not 1 <= self.factor <= 100:
+            raise InvalidInput("backoff.factor", f"{self.factor}", "use 1 to 100")
+        if not 0 <= self.jitter < 1:
+            raise InvalidInput("backoff.jitter", f"{self.jitter}", "use a share from 0 to below 1")
+        if self.attempts < 1:
+            raise InvalidInput("backoff.attempts", f"{self.attempts}", "use 1 or more")
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a memory behaves.
 
@@ -37,11 +104,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         node_fan_in: that many nodes of a level are summarised by one of the next.
         memory_share: share of the budget for what is not recent messages (profile, recalled lines, summary); where the talk is
             short, also what it leaves below the compaction trigger.
+        memory_at: where the memory message stands: "start", after the pinned messages; or "question", right before the newest
+            user message, so that what comes before it stays the same from turn to turn (for a provider's cache) and what is
+            remembered is near the end.
+        line_order: how profile and recalled lines stand in their sections: "edges" puts the highest scores nearest to the start
+            or the end of the whole context, since models overlook what is in the middle; "ranked" by score; "chronological"
+            by time. Lines of summaries are always in the order in which things were said.
+        oversize: what is done with a message larger than the room for it.
         profile_size: how many insights the profile holds; the lowest scores beyond it are archived.
         summary_tokens: at most this many tokens of lines in a session summary.
         recall_limit: how many hits `recall` returns when `k` is not given.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
+        model_timeout: how long one call of a language model may take; None for as long as it likes.
+        model_window: tokens of the language model, of prompt and reply together. A span that does not fit is summarised in
+            several passes. It has nothing to do with `window`, which is the agent's.
+        model_backoff: when a model is asked again after it has failed.
+        refine: when a language model is asked for better summaries than the extractive ones: by itself after a thread has
+            folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
+        refine_limit: in the background, at most so many summaries are asked for at a time: a long past costs no more after one
+            fold than a short one, and is caught up with by and by.
+        summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
+            conversation.
+        summary_instructions: what a model's summaries are to mind besides.
     """
 
     window: int = 8_000
@@ -51,14 +136,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     node_tokens: int = 160
     node_fan_in: int = 6
     memory_share: float = 0.35
+    memory_at: MemoryPlace = "start"
+    line_order: LineOrder = "edges"
+    oversize: Oversize = Oversize()
     profile_size: int = 20
     summary_tokens: int = 200
     recall_limit: int = 8
     embed_at_recall: int = 256
     retention: Retention = Retention()
+    model_timeout: timedelta | None = timedelta(seconds=60)
+    model_window: int = 8_000
+    model_backoff: Backoff = Backoff()
+    refine: Literal["background", "manual"] = "background"
+    refine_limit: int = 8
+    summary_language: str = ""
+    summary_instructions: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("window", "segment_messages", "node_tokens", "profile_size", "summary_tokens", "recall_limit"):
+        for name in (
+            "window",
+            "segment_messages",
+            "node_tokens",
+            "profile_size",
+            "summary_tokens",
+            "recall_limit",
+            "refine_limit",
+        ):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
         if self.node_fan_in < 2:
@@ -71,3 +174,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 0 <= self.memory_share < 1:
             raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        if self.refine not in ("background", "manual"):
+            raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
+        if self.model_timeout is not None and self.model_timeout <= timedelta():
+            raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")
+        check_choice(self.memory_at, "settings.memory_at", MemoryPlace)
+        check_choice(self.line_order, "settings.line_order", LineOrder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
@@ -15,24 +15,30 @@ from bethink.ids import new_id
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.by_hand import Given as Stated
 from bethink.insights.state.values import Artifact, State
+from bethink.limits import NO_LIMITS, Limits
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
+from bethink.settings import Oversize
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
-from bethink.steps.context import build_context
+from bethink.steps.context import Asked, asked_for, build_context
 from bethink.steps.handoff import conclude, hand_on, handoffs, namespace_of_handoff, task_message
 from bethink.steps.reflect import reflect
 from bethink.steps.state import read_state, set_state
+from bethink.steps.summaries import SummaryNode, expand, summaries
+from bethink.steps.usage import usage_of
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.turns import Turn
-from bethink.values import Namespace, check_id, check_text
+from bethink.usage import UsageReport
+from bethink.values import Namespace, check_id
 
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.steps.refine import RefineReport
 
-__all__ = ["Given", "Thread", "policy_or"]
+__all__ = ["Given", "Thread", "limits_within", "policy_or"]
 
 Given: TypeAlias = "Message | Mapping[str, Any]"
 """A message as a caller may give it: a `Message`, an OpenAI chat dict, or an OpenAI Responses item."""
@@ -41,11 +47,14 @@ Given: TypeAlias = "Message | Mapping[str, Any]"
 class Thread:
     """One conversation. A handle: making it reads and writes nothing."""
 
-    def __init__(self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy) -> None:
+    def __init__(
+        self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy, limits: Limits = NO_LIMITS
+    ) -> None:
         self._engine = engine
         self._namespace = namespace
         self._id = new_id(engine.clock.now()) if thread_id is None else check_id(thread_id, "thread_id")
         self._policy = policy
+        self._limits = limits
 
     def __repr__(self) -> str:
         return f"Thread({self._id!r}, namespace={self.namespace!r})"
@@ -98,7 +107,9 @@ class Thread:
             InvalidMessage: one of them cannot be taken (unknown role, a tool result without its call, ...).
             Conflict: the thread's tip is not `expected_tip`, or an id is there with other content.
         """
-        return self._engine.store.append(self._append_request(messages, expected_tip))
+        request = self._append_request(messages, expected_tip)
+        with self._engine.appending(request):
+            return self._engine.store.append(request)
 
     def _append_request(self, messages: Iterable[Given], expected_tip: int | None) -> Append:
         given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
@@ -141,7 +152,17 @@ class Thread:
         """
         return self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=0)).thread
 
-    def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        limits: Limits | None = None,
+    ) -> Context:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
 
         Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
@@ -150,14 +171,84 @@ class Thread:
         Args:
             query: what to recall for; the newest user message if left out.
             policy: what stays in view this time, if not as the thread or the memory says.
+            oversize: what is done with a message of the current turn that is larger than the room for it, if not as
+                `settings.oversize` says: "cut" shortens also the newest user message, "error" shortens nothing.
+            for_model: the model that reads it, if not the one the memory was opened for.
+            tools: schemas that the request will offer: counted in, and handed back as `Context.tools`. With tools or a model
+                named, the budget is that of the whole request, with what begins the reply.
+            limits: for this time; what they leave out, the thread or the memory says.
 
         Raises:
-            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
-                below 1.
+            LimitExceeded: the budget is above the limit, what is pinned above that of the memory message, or it took too long.
+            BudgetError: what must be in it (tools, pinned messages and notes, the newest user message) does not fit, or the
+                budget is below 1.
+            InvalidInput: a tool that is not JSON.
         """
-        if query is not None:
-            check_text(query, "query")
-        return build_context(self._engine, self.namespace, self._id, query, budget, policy_or(policy, self._policy))
+        return self._build(self._asked(query, budget, policy, oversize, for_model, tools, limits))
+
+    def _asked(
+        self,
+        query: str | None,
+        budget: int | None,
+        policy: Policy | None,
+        oversize: Oversize | Literal["cut", "error"] | None,
+        for_model: str | None,
+        tools: Sequence[Mapping[str, Any]],
+        limits: Limits | None,
+    ) -> Asked:
+        return asked_for(
+            policy_or(policy, self._policy),
+            query=query,
+            budget=budget,
+            oversize=oversize,
+            for_model=for_model,
+            tools=tools,
+            limits=limits_within(limits, self._limits),
+        )
+
+    def _build(self, asked: Asked) -> Context:
+        return build_context(self._engine, self.namespace, self._id, asked)
+
+    def usage(self) -> UsageReport:
+        """What the contexts and model calls of this thread took: tokens by section, what was saved against the full history,
+        seconds by step, compactions, cost. Nothing of a fork's parent; a forgotten context no longer counts.
+
+        Reads a small row for each context: about 20 µs.
+        """
+        return usage_of(self._engine, Scope(self.namespace), self._id)
+
+    def refine(self, *, limit: int | None = None) -> RefineReport:
+        """Ask the language model for every summary of this thread that is due, and wait for it.
+
+        The oldest span comes first, a node above others after these. A model's summary takes the place of the node it was made
+        for; one that fails leaves everything as it was, is kept as a failed attempt, and is tried again after a wait that
+        doubles (`settings.model_backoff`). What is said, forgotten or folded meanwhile is never covered by it. A thread that is
+        not there has nothing that is due.
+
+        Args:
+            limit: at most so many summaries. Each takes one call, or several where its messages do not fit the model's window.
+
+        Raises:
+            InvalidInput: the memory has no language model, or an asynchronous one; or the limit is below 1.
+        """
+        from bethink.steps.refine import refine
+
+        return refine(self._engine, self.namespace, self._id, limit=limit, limits=self._limits)
+
+    def summaries(self) -> list[SummaryNode]:
+        """The summary nodes of the thread, by level and by what they cover, with the last attempts of models at them. [] if
+        nothing has been folded.
+        """
+        return summaries(self._engine, self.namespace, self._id)
+
+    def expand(self, node_id: str) -> list[Message]:
+        """The messages that a summary node stands for, in order, through all levels. A node that was replaced since has an
+        answer too: a receipt may name it.
+
+        Raises:
+            NotFound: the thread has no such node.
+        """
+        return expand(self._engine, self.namespace, self._id, check_id(node_id, "node_id"))
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.
@@ -168,7 +259,8 @@ class Thread:
         Raises:
             NotFound: there is no such thread.
         """
-        return reflect(self._engine, self.namespace, self._id)
+        with self._engine.telemetry.span("end", namespace=self.namespace, thread_id=self._id):
+            return reflect(self._engine, self.namespace, self._id)
 
     def state(self) -> State:
         """The state of the work in this thread, or of the project it is part of: goal, phase, decisions with their reasons,
@@ -269,7 +361,7 @@ class Thread:
         # Before anything is written: the name may be none.
         below = namespace_of_handoff(self._namespace, child_id)
         hand_on(self._engine, self._namespace, self._id, child_id, task, budget)
-        child = Thread(self._engine, below, child_id, self._policy)
+        child = Thread(self._engine, below, child_id, self._policy, self._limits)
         return Handoff(thread=child, context=child.context(budget=budget), parent_id=self._id)
 
     def handoffs(self) -> list[ThreadInfo]:
@@ -365,7 +457,7 @@ class Thread:
         """
         if at is None:
             at = self.info().tip
-        fork = Thread(self._engine, self._namespace, thread_id, self._policy)
+        fork = Thread(self._engine, self._namespace, thread_id, self._policy, self._limits)
         if isinstance(at, str):
             fork_at_checkpoint(self._engine, self.namespace, self._id, at, fork.id)
             return fork
@@ -375,6 +467,15 @@ class Thread:
     def delete(self) -> ForgetReceipt:
         """Forget the thread and everything that rests on it alone: `memory.forget(thread=...)`."""
         return self._engine.forget(Forget(scope=Scope(self._namespace), at=self._engine.clock.now(), thread_id=self._id))
+
+
+def limits_within(given: Limits | None, wider: Limits) -> Limits:
+    """`given`, and where it says nothing the wider ones."""
+    if given is None:
+        return wider
+    if not isinstance(given, Limits):
+        raise InvalidInput("limits", f"a {type(given).__name__}", "give Limits(...)")
+    return given.within(wider)
 
 
 def policy_or(given: Policy | None, otherwise: Policy) -> Policy:

@@ -31,7 +31,7 @@ def public_methods(cls: type) -> dict[str, object]:
 
 def as_sync(annotation: object) -> str:
     """An annotation with the asynchronous names replaced by their synchronous ones."""
-    return re.sub(r"\bAsync(Memory|Thread|Turn|Iterator)\b", r"\1", str(annotation))
+    return re.sub(r"\bAsync(Memory|Thread|Turn|Iterator|GivenModel)\b", r"\1", str(annotation))
 
 
 def shape(method: object) -> list[tuple[str, object, object, str]]:

@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bethink.compaction.attempts import Attempt, Backoff, attempt_of, is_due, retry_after, span_key
+from bethink.compaction.attempts import attempt_of, is_due, retry_after, span_key, span_of
 from bethink.compaction.model_summary import Failed, Outcome, Written
 from bethink.errors import InvalidInput
 from bethink.models.language import Usage
+from bethink.records import Node
+from bethink.settings import Backoff
+from bethink.storage.base import Attempt
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
-SPAN = span_key(["m1", "m2"])
+SPAN = span_key("1-2")
 FAILED = Failed(reason="timeout", detail="no answer within 5 s", usage=Usage(calls=1, tokens_in=10))
 for_any = settings(max_examples=100, deadline=None)
 policies = st.builds(
@@ -94,7 +97,7 @@ def test_after_the_most_attempts_a_span_is_given_up() -> None:
 
 def test_a_span_that_was_given_up_is_due_again_when_it_changes() -> None:
     last = failures(Backoff().attempts)[-1]
-    changed = span_key(["m1"])
+    changed = span_key("1-1")
     assert due(last, span=changed)
     assert attempt(FAILED, last, span=changed).number == 1
 
@@ -118,13 +121,35 @@ def test_an_attempt_comes_back_from_json() -> None:
 # -- spans -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("other", [[], ["m1"], ["m2", "m1"], ["m1", "m2", "m3"], ["m1m2"], ["m", "1m2"]])
-def test_another_span_has_another_key(other: list[str]) -> None:
-    assert span_key(other) != SPAN
+def node(node_id: str, *covers: tuple[int, int], level: int = 1, children: tuple[str, ...] = ()) -> Node:
+    return Node(id=node_id, level=level, covers=covers, lines=(), author="x", created_at=NOW, children=children)
 
 
-def test_the_same_span_has_the_same_key() -> None:
-    assert span_key(iter(("m1", "m2"))) == SPAN
+def test_a_summary_of_messages_is_named_by_what_it_covers_and_not_by_its_id() -> None:
+    assert span_of(node("n1", (1, 3), (5, 6))) == span_of(node("n2", (1, 3), (5, 6)))
+
+
+@pytest.mark.parametrize("covers", [[(1, 3)], [(1, 2), (5, 6)], [(1, 3), (5, 7)], [(1, 6)], [(11, 3), (5, 6)]])
+def test_of_other_messages_it_has_another_name(covers: list[tuple[int, int]]) -> None:
+    assert span_of(node("n1", *covers)) != span_of(node("n1", (1, 3), (5, 6)))
+
+
+def test_a_summary_of_nodes_is_named_by_these_and_by_what_they_cover() -> None:
+    above = node("up", (1, 4), level=2, children=("n1", "n2"))
+    below = [node("n1", (1, 2)), node("n2", (3, 4))]
+    others = [
+        [node("w1", (1, 2)), below[1]],
+        [node("n1", (1, 1)), below[1]],
+        [below[1], below[0]],
+        below[:1],
+    ]
+    assert span_of(above, below) == span_of(node("other", (1, 4), level=2, children=("n1", "n2")), below)
+    assert len({span_of(above, children) for children in (below, *others)}) == 5
+
+
+def test_the_key_of_what_is_asked_changes_with_the_span_and_with_the_instructions() -> None:
+    assert len({span_key("a"), span_key("b"), span_key("a", "be brief"), span_key("a", "be long")}) == 4
+    assert span_key("a", "be brief") == span_key("a", "be brief")
 
 
 # -- waits -----------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from bethink.compaction.languages import LANGUAGE_NAMES, in_another_language, la
 from bethink.errors import InvalidInput
 from bethink.models.language import (
     Answer,
+    Call,
     LanguageModel,
     ModelError,
     ModelStep,
@@ -404,3 +405,20 @@ def test_the_script_is_that_of_most_letters() -> None:
 def test_telling_a_language_takes_any_text(text: str, said: list[str]) -> None:
     assert language_of(text) in {"", *LANGUAGE_NAMES}
     assert isinstance(in_another_language(text, said), bool)
+
+
+def test_each_call_is_told_with_what_it_took_and_never_what_was_said() -> None:
+    told: list[Call] = []
+    run(ask(2), ScriptedModel([Reply("two", 10, 2), OSError("secret")], name="m"), observe=told.append)
+    assert [(call.purpose, call.model, call.usage, call.failed) for call in told] == [
+        ("test", "m", Usage(calls=1, tokens_in=10, tokens_out=2), ""),
+        ("test", "m", Usage(calls=1), "error"),
+    ]
+
+
+def test_both_drivers_tell_of_the_same_calls() -> None:
+    sync: list[Call] = []
+    awaited: list[Call] = []
+    run(ask(), ScriptedModel([Hang(30.0)]), timeout=0.05, observe=sync.append)
+    asyncio.run(arun(ask(), AsyncScriptedModel([Hang(30.0)]), timeout=0.05, observe=awaited.append))
+    assert [(call.failed, call.seconds >= 0.05) for call in (*sync, *awaited)] == [("timeout", True)] * 2

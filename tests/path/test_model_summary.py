@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink.compaction.extractive import MAX_LINE_LENGTH, sentences_of, summarise
-from bethink.compaction.model_reply import Cited, FailureReason, Grounds, cited_statements, read_reply
+from bethink.compaction.model_reply import Cited, Grounds, cited_statements, read_reply
 from bethink.compaction.model_summary import Failed, Outcome, Written, summarise_lines_with_model, summarise_with_model
 from bethink.compaction.prompts import PROMPT_FINGERPRINT, PROMPT_VERSION, frame_of, passes, shown_messages
 from bethink.compaction.statements import statements
@@ -22,6 +22,7 @@ from bethink.messages import Message, Part, ToolCall
 from bethink.models.language import Prompt, Reply, Usage, arun, run
 from bethink.models.tokens import BuiltinCounter
 from bethink.records import Line
+from bethink.storage.base import FailureReason
 from bethink.testing.doubles import AsyncScriptedModel, Hang, Scripted, ScriptedModel
 from bethink.testing.strategies import histories, texts
 

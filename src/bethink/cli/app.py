@@ -20,8 +20,10 @@ from bethink.cli.commands import (
     profile,
     recall,
     state,
+    summaries,
     threads,
     transfer,
+    usage,
 )
 from bethink.cli.failures import Interrupted, UsageError, report
 from bethink.cli.options import examples
@@ -90,10 +92,12 @@ transfer.register(app)
 threads.register(app)
 checkpoints.register(app)
 state.register(app)
+summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
 forgetting.register(app)
+usage.register(app)
 database.register(app)
 app.add_typer(bench.app, name="bench")

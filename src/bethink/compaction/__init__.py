@@ -12,6 +12,7 @@
        wanted       the facts that must be in it
        languages    which language it is in
     attempts     what came of asking, and when to ask again
+    due          which nodes a model is asked for now
 
 Folding removes nothing: the messages stay where they are, and a node says exactly which of them it stands for.
 """

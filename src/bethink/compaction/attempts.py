@@ -11,89 +11,44 @@ the same. A span that changes, or another model, starts anew.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
 
-import msgspec
-
-from bethink.compaction.model_reply import FailureReason
 from bethink.compaction.model_summary import Failed, Outcome
 from bethink.compaction.prompts import PROMPT_FINGERPRINT
-from bethink.errors import InvalidInput
-from bethink.models.language import Usage
+from bethink.records import Node
+from bethink.settings import Backoff
+from bethink.storage.base import Attempt
 
-__all__ = ["Attempt", "Backoff", "attempt_of", "is_due", "retry_after", "span_key"]
+__all__ = ["attempt_of", "is_due", "retry_after", "span_key", "span_of"]
 
 
-class Backoff(msgspec.Struct, frozen=True, kw_only=True):
-    """How long to wait after a failure.
+def span_of(node: Node, children: Sequence[Node] = ()) -> str:
+    """Names what a node summarises: the messages it covers, or the nodes below it as they are.
 
-    Attributes:
-        first: after the first failure.
-        factor: by which each wait is longer than the one before.
-        most: no wait is longer.
-        jitter: up to this share of a wait is taken off it.
-        attempts: after so many failures the span is given up.
+    Messages never change under their seq, nor lines under a node's id, and a node that loses a line has lost a message that it
+    covers. So with any change of what a summary would be made of, the name is another.
+
+    Args:
+        children: the nodes that `node.children` names, in that order.
     """
-
-    first: timedelta = timedelta(seconds=30)
-    factor: float = 2.0
-    most: timedelta = timedelta(hours=1)
-    jitter: float = 0.25
-    attempts: int = 6
-
-    def __post_init__(self) -> None:
-        if not timedelta() < self.first <= self.most:
-            raise InvalidInput("backoff.first", f"{self.first} of at most {self.most}", "use more than 0, up to `most`")
-        if not 1 <= self.factor <= 100:
-            raise InvalidInput("backoff.factor", f"{self.factor}", "use 1 to 100")
-        if not 0 <= self.jitter < 1:
-            raise InvalidInput("backoff.jitter", f"{self.jitter}", "use a share from 0 to below 1")
-        if self.attempts < 1:
-            raise InvalidInput("backoff.attempts", f"{self.attempts}", "use 1 or more")
+    parts = [each for child in children for each in (child.id, *_ranges(child))] if node.level > 1 else _ranges(node)
+    return _digest((str(node.level), *parts))
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One time that a model was asked for the summary of a span.
-
-    Attributes:
-        span: what it was to summarise (see `span_key`).
-        node_id: the node that the summary was for.
-        model: its name.
-        at: when it ended.
-        number: which attempt it was for this span and model, from 1.
-        reason: why it failed; "" for one that succeeded.
-        detail: what happened, in a few words that quote nothing.
-        usage: what the calls took.
-        retry_at: when to ask again; None after a success, and where the span is given up.
-    """
-
-    span: str
-    node_id: str
-    model: str
-    at: datetime
-    number: int = 1
-    reason: FailureReason | Literal[""] = ""
-    detail: str = ""
-    usage: Usage = Usage()
-    retry_at: datetime | None = None
-
-    @property
-    def failed(self) -> bool:
-        return self.reason != ""
-
-    @property
-    def given_up(self) -> bool:
-        return self.failed and self.retry_at is None
+def span_key(span: str, instructions: str = "") -> str:
+    """Names what a model is asked: a span, and the words of the prompt."""
+    return _digest((PROMPT_FINGERPRINT, instructions, span))
 
 
-def span_key(sources: Iterable[str]) -> str:
-    """Names what a model is asked to summarise: ids of messages (or of lines' sources) in order, and the words of the prompt.
-    Another message, one less, or a new prompt gives another key."""
-    digest = hashlib.blake2b(PROMPT_FINGERPRINT.encode(), digest_size=16)
-    for source in sources:
-        encoded = source.encode()
+def _ranges(node: Node) -> list[str]:
+    return [f"{first}-{last}" for first, last in node.covers]
+
+
+def _digest(parts: Iterable[str]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big"))
         digest.update(encoded)
     return digest.hexdigest()
@@ -106,18 +61,20 @@ def attempt_of(
     node_id: str,
     model: str,
     at: datetime,
+    seconds: float = 0.0,
     last: Attempt | None = None,
     backoff: Backoff | None = None,
 ) -> Attempt:
     """The attempt that ended in `outcome` at the instant `at`.
 
     Args:
+        seconds: how long its calls took.
         last: the last attempt that is kept for the node, whatever its span and model.
         backoff: the default one when nothing is said.
     """
     number = last.number + 1 if last is not None and _same(last, span, model) else 1
     if not isinstance(outcome, Failed):
-        return Attempt(span=span, node_id=node_id, model=model, at=at, number=number, usage=outcome.usage)
+        return Attempt(span=span, node_id=node_id, model=model, at=at, number=number, usage=outcome.usage, seconds=seconds)
     wait = retry_after(number, seed=span, backoff=backoff)
     return Attempt(
         span=span,
@@ -128,6 +85,7 @@ def attempt_of(
         reason=outcome.reason,
         detail=outcome.detail,
         usage=outcome.usage,
+        seconds=seconds,
         retry_at=None if wait is None else at + wait,
     )
 

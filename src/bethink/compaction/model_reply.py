@@ -14,7 +14,6 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -25,10 +24,9 @@ from bethink.compaction.prompts import Shown
 from bethink.compaction.wanted import first_that_fit
 from bethink.records import Line
 from bethink.retrieval.terms import index_terms, stop_words
+from bethink.storage.base import FailureReason
 
-__all__ = ["Cited", "FailureReason", "Grounds", "cited_statements", "read_reply"]
-
-FailureReason: TypeAlias = Literal["error", "timeout", "empty", "too long", "other language", "uncited", "lost facts"]
+__all__ = ["Cited", "Grounds", "cited_statements", "read_reply"]
 
 _THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARKER = re.compile(r"(?:(?:[-*+•‣–—>]|\[[ xX]\]|\d{1,3}[.)])\s+)+")

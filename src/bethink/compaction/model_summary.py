@@ -21,7 +21,7 @@ import msgspec
 
 from bethink.compaction.extractive import choose, select, sentences_of
 from bethink.compaction.languages import LANGUAGE_NAMES, language_of
-from bethink.compaction.model_reply import FailureReason, Grounds, read_reply
+from bethink.compaction.model_reply import Grounds, read_reply
 from bethink.compaction.prompts import Shown, frame_of, passes, prompt_for, shown_lines, shown_messages
 from bethink.compaction.statements import statements, without_repetition
 from bethink.compaction.wanted import RESERVE, Wanted
@@ -29,6 +29,7 @@ from bethink.errors import InvalidInput
 from bethink.messages import Message
 from bethink.models.language import ModelError, ModelStep, Usage
 from bethink.records import Line
+from bethink.storage.base import FailureReason
 from bethink.values import check_text
 
 __all__ = ["Failed", "Outcome", "Written", "summarise_lines_with_model", "summarise_with_model"]

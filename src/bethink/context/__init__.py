@@ -17,6 +17,7 @@ never an instruction, whoever wrote it.
 
 from __future__ import annotations
 
+from bethink.context.block import block_tokens, pinned_tokens
 from bethink.context.compose import Composition, Sources, compose
 from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
@@ -41,6 +42,7 @@ __all__ = [
     "Named",
     "SectionName",
     "Sources",
+    "block_tokens",
     "compose",
     "explain",
     "handle",
@@ -48,6 +50,7 @@ __all__ = [
     "item_of_node",
     "item_of_record",
     "items_of_summary",
+    "pinned_tokens",
     "rebuild",
     "receipt_for",
     "render",

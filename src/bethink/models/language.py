@@ -6,7 +6,7 @@
 A step (`ModelStep`) is a generator and does no I/O, so its logic is written once. Two drivers run it: `run` with a synchronous
 client, `arun` with an asynchronous one on the caller's own event loop. Whatever a client does wrong becomes a value that the
 step is sent: an error, silence, something that is no reply. Nothing here sleeps; when to try again is data of the
-caller's (see `compaction.attempts`).
+caller's (see `compaction.attempts`). What a call took is told to whoever asks (`Call`).
 
 What is asked and answered is what people said, and a client holds keys: no `repr` here shows either, nor does a `ModelError`.
 """
@@ -18,6 +18,7 @@ import inspect
 import math
 import queue
 import threading
+import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
@@ -31,17 +32,23 @@ __all__ = [
     "MOST_CALLS",
     "Answer",
     "AsyncCallableModel",
+    "AsyncGivenModel",
     "AsyncLanguageModel",
+    "Call",
     "CallableModel",
+    "GivenModel",
     "LanguageModel",
     "ModelError",
     "ModelStep",
+    "Observer",
     "Prompt",
     "Reply",
     "Usage",
     "arun",
+    "as_any_model",
     "as_async_model",
     "as_model",
+    "is_async_model",
     "run",
 ]
 
@@ -148,7 +155,27 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
+class Call(msgspec.Struct, frozen=True):
+    """One call of a model, for whoever counts: never what was asked or answered.
+
+    Attributes:
+        purpose: of the prompt.
+        model: its name.
+        seconds: from the question to the answer, or until the wait for it was over.
+        usage: what the call took.
+        failed: `"error"` or `"timeout"`; "" where the model replied, whatever the reply is worth.
+    """
+
+    purpose: str
+    model: str
+    seconds: float
+    usage: Usage
+    failed: Literal["", "error", "timeout"] = ""
+
+
 Answer: TypeAlias = Reply | ModelError
+Observer: TypeAlias = Callable[[Call], None]
+"""Is told of each call when it has ended, on the thread or task that runs the step."""
 ModelStep: TypeAlias = Generator[Prompt, Answer, T]
 """Logic that asks a model: yields prompts, is sent answers, returns its result. One that is sent errors must come to its end:
 the drivers bound how often it may ask."""
@@ -208,7 +235,13 @@ class AsyncCallableModel:
         return f"AsyncCallableModel({self.name!r})"
 
 
-def as_model(model: LanguageModel | Callable[[str], str], name: str = "") -> LanguageModel:
+GivenModel: TypeAlias = LanguageModel | Callable[[str], str]
+"""What `as_model` takes."""
+AsyncGivenModel: TypeAlias = GivenModel | AsyncLanguageModel | Callable[[str], Awaitable[str]]
+"""What `as_any_model` takes."""
+
+
+def as_model(model: GivenModel, name: str = "") -> LanguageModel:
     """`model` itself if it has `complete`, or the function as a model.
 
     Args:
@@ -238,6 +271,18 @@ def as_async_model(model: AsyncLanguageModel | Callable[[str], Awaitable[str]], 
     return AsyncCallableModel(_function(model), name)
 
 
+def as_any_model(model: AsyncGivenModel, name: str = "") -> LanguageModel | AsyncLanguageModel:
+    """`as_async_model` for what is asynchronous, `as_model` for what is not."""
+    if is_async_model(model):
+        return as_async_model(cast("AsyncLanguageModel", model), name)
+    return as_model(cast("LanguageModel", model), name)
+
+
+def is_async_model(model: object) -> bool:
+    """Whether a model, or a function that stands for one, is asynchronous."""
+    return _is_async(getattr(model, "complete", model))
+
+
 def _function(model: object) -> Callable[[str], Any]:
     if not callable(model):
         raise InvalidInput("model", f"a {type(model).__name__}", "pass an object with `complete`, or a function of a text")
@@ -263,7 +308,14 @@ def _is_async(function: object) -> bool:
 # -- drivers --------------------------------------------------------------------------------------------------------------
 
 
-def run(step: ModelStep[T], model: LanguageModel, *, timeout: float | None = None, calls: int = MOST_CALLS) -> T:
+def run(
+    step: ModelStep[T],
+    model: LanguageModel,
+    *,
+    timeout: float | None = None,
+    calls: int = MOST_CALLS,
+    observe: Observer | None = None,
+) -> T:
     """Run a step to its end with a synchronous model and return its result.
 
     Args:
@@ -271,6 +323,7 @@ def run(step: ModelStep[T], model: LanguageModel, *, timeout: float | None = Non
         timeout: seconds that one call may take, None for as long as it likes. With a timeout the call runs on a thread of its
             own (in a copy of the caller's context), which is left to itself when time is up: what it still answers is dropped.
         calls: how often the model may be asked. The next prompt is answered with a `ModelError`.
+        observe: is told of each call.
 
     Raises:
         KeyboardInterrupt and what else is no Exception: as it comes. An Exception of the client's is sent to the step.
@@ -282,12 +335,21 @@ def run(step: ModelStep[T], model: LanguageModel, *, timeout: float | None = Non
     with closing(asking):
         found = _advance(asking, None)
         while not isinstance(found, _Done):
+            started = time.perf_counter()
             answer = _ask(model, found) if timeout is None else _ask_within(model, found, timeout)
+            _tell(observe, found, model.name, started, answer)
             found = _advance(asking, answer)
         return found.value
 
 
-async def arun(step: ModelStep[T], model: AsyncLanguageModel, *, timeout: float | None = None, calls: int = MOST_CALLS) -> T:
+async def arun(
+    step: ModelStep[T],
+    model: AsyncLanguageModel,
+    *,
+    timeout: float | None = None,
+    calls: int = MOST_CALLS,
+    observe: Observer | None = None,
+) -> T:
     """`run` on the caller's own event loop (asyncio or trio). A call that takes too long is cancelled.
 
     That the caller itself is cancelled ends the step: it is closed, and the cancellation goes on its way.
@@ -299,11 +361,19 @@ async def arun(step: ModelStep[T], model: AsyncLanguageModel, *, timeout: float 
     with closing(asking):
         found = _advance(asking, None)
         while not isinstance(found, _Done):
+            started = time.perf_counter()
             answer: Answer = _too_slow(timeout)
             with anyio.move_on_after(timeout):
                 answer = await _ask_async(model, found)
+            _tell(observe, found, model.name, started, answer)
             found = _advance(asking, answer)
         return found.value
+
+
+def _tell(observe: Observer | None, prompt: Prompt, model: str, started: float, answer: Answer) -> None:
+    if observe is not None:
+        failed = answer.reason if isinstance(answer, ModelError) else ""
+        observe(Call(prompt.purpose, model, time.perf_counter() - started, Usage().plus(answer), failed))
 
 
 class _Done(msgspec.Struct, Generic[T], frozen=True):

@@ -7,6 +7,7 @@ embedding. So the names of those who speak here are taken out of the query; what
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -38,13 +39,19 @@ def recall(
     k: int,
     now: datetime,
     kinds: tuple[Searchable, ...] | None = None,
+    span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> RecallResult:
-    """The at most `k` best answers, or none with the reason. `search` and `speakers` are the store's; each is called once."""
+    """The at most `k` best answers, or none with the reason. `search` and `speakers` are the store's; each is called once. Each
+    step is done within the `span` of its name.
+    """
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
     vector = None
     if embedder is not None and query.strip():
-        vector = embedder.embed([without_names(query, names)])[0].tobytes()
+        with span("recall.embed"):
+            vector = embedder.embed([without_names(query, names)])[0].tobytes()
     limit = max(_CANDIDATES, k)
-    found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
-    return rank(found, query, terms, k=k, now=now, ranker=ranker)
+    with span("recall.search"):
+        found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
+    with span("recall.rank"):
+        return rank(found, query, terms, k=k, now=now, ranker=ranker)

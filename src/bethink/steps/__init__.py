@@ -5,6 +5,9 @@
     reflect    derive -> session_summary, archive -> store.put, with the thread's cursor
     recall     embed what waits -> store.search -> retrieval.rank
     view       store.read -> compaction.plan -> fold -> store.fold
+    refine     store.read -> compaction.due -> summarise_with_model -> the model -> store.refine
+    background   refine, by itself after a fold
+    summaries  store.read; expand: store.get -> store.read
     context    derive -> view -> recall -> context.compose -> render -> store.put of the receipt
     replay     store.get -> context.rebuild
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bethink.context import Item
-from bethink.context.compose import size_of
 from bethink.engine import Engine
 from bethink.errors import BudgetError, InvalidInput
 from bethink.ids import derived_id
@@ -84,9 +83,11 @@ def hand_on(
         Conflict: the thread has been given another task.
     """
     budget = engine.settings.window if budget is None else budget
-    needed = size_of((message,), engine.counter)
+    measure = engine.measure()
+    parts = (("the task", measure.message(message)), *measure.around())
+    needed = sum(tokens for _, tokens in parts)
     if needed > budget:
-        raise BudgetError(budget, needed, (("the task", needed),))
+        raise BudgetError(budget, needed, parts)
     below = namespace_of_handoff(namespace, child_id)
     made(engine, namespace, thread_id)
     append(engine, below, child_id, (message,), metadata={_SEGMENT: {"thread": thread_id}})

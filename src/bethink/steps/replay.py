@@ -35,7 +35,7 @@ def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
         records=records,
         nodes={node.id: node for node in fetched.nodes},
     )
-    return rebuild(receipt, named, counter=engine.counter)
+    return rebuild(receipt, named, measure=engine.measure(receipt.for_model))
 
 
 def _messages_of(engine: Engine, namespace: Namespace, receipt: Receipt) -> dict[int, Message]:

@@ -10,7 +10,6 @@ from bethink.errors import NotFound
 from bethink.ids import new_id
 from bethink.insights.state.adding import add_up, project_of
 from bethink.insights.state.by_hand import Given, set_by_hand
-from bethink.insights.state.keys import content_of
 from bethink.insights.state.lines import shown_first
 from bethink.insights.state.values import State
 from bethink.messages import Message
@@ -21,7 +20,7 @@ from bethink.storage.base import Put, Read, Retire
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
-__all__ = ["made", "own_items", "read_state", "set_state", "state_items", "state_of", "there", "with_state"]
+__all__ = ["made", "own_items", "read_state", "set_state", "state_items", "state_of", "there"]
 
 
 def read_state(engine: Engine, namespace: Namespace, thread_id: str) -> State:
@@ -104,20 +103,3 @@ def state_items(engine: Engine, namespace: Namespace, thread_id: str, reason: st
 def own_items(engine: Engine, namespace: Namespace, thread_id: str, shown: Sequence[Message]) -> tuple[Item, ...]:
     """The state of the thread that a context is of."""
     return state_items(engine, namespace, thread_id, "the state of the work", frozenset(message.id for message in shown))
-
-
-def with_state(items: Sequence[Item], state: Sequence[Item]) -> tuple[Item, ...]:
-    """Items with those of a state, and without others of the same source that say nothing which the state does not say."""
-    said: dict[str, frozenset[str]] = {}
-    for item in state:
-        for source in item.sources:
-            said[source] = said.get(source, frozenset()) | content_of(item.text)
-    left = [
-        item
-        for item in items
-        if item.section == "pinned"
-        or not item.sources
-        or not all(source in said for source in item.sources)
-        or not content_of(item.text) <= frozenset().union(*(said[source] for source in item.sources))
-    ]
-    return (*state, *left)

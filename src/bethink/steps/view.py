@@ -15,11 +15,12 @@ import msgspec
 from bethink.compaction.fold import fold
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
-from bethink.context.compose import size_of
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.messages import Group, Message, groups, ranges
+from bethink.models.measure import Measure
 from bethink.records import Decision, Node
+from bethink.settings import Settings
 from bethink.steps.append import append
 from bethink.storage.base import Fold, Get, Read, Scope, Transcript
 from bethink.threads import ThreadInfo
@@ -39,8 +40,15 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         nodes: summary nodes for what is folded. Those in `segments` come before all others where room is short.
         decisions: what was done with the messages that are neither pinned nor recent.
         limit: see `Plan.limit`.
+        thread: as it was read.
+        seen, past: all messages of it past the seq `past`, among others.
+        folds: how often something was folded for this view.
     """
 
+    thread: ThreadInfo
+    seen: tuple[Message, ...]
+    past: int
+    folds: int = 0
     pinned: tuple[Message, ...]
     recent: tuple[Group, ...]
     sizes: dict[int, int]
@@ -51,49 +59,67 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
-    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so."""
+def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure) -> View:
+    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so.
+
+    `budget` is the room for messages, as `measure` counts them.
+    """
     look = _beside_the_folded if policy.summary else _newest
-    return look(engine, namespace, thread_id, budget, policy)
+    return look(engine, namespace, thread_id, budget, policy, measure)
 
 
-def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+def _beside_the_folded(
+    engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure
+) -> View:
     for _ in range(_ATTEMPTS):
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through))
+        sight = _Sight(
+            engine.settings, measure, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through)
+        )
         planned = sight.plan
         if not planned.fold:
+            if transcript.nodes:
+                engine.notice(namespace, thread_id, folded=False)
             recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
-            return _view(engine, namespace, sight, recent, transcript.nodes)
-        nodes = fold(
-            planned.fold,
-            transcript.nodes,
-            namespace=namespace,
-            thread_id=thread_id,
-            now=engine.clock.now(),
-            settings=engine.settings,
-            count=engine.counter.count,
-        )
-        request = Fold(
-            namespace=namespace,
-            thread_id=thread_id,
+            return _view(engine, namespace, sight, transcript, thread.folded_through, recent, transcript.nodes)
+        with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
+            try:
+                _fold(engine, transcript, planned)
+            except Conflict:
+                # Another process folded first, or something of the span was forgotten: look again.
+                continue
+        engine.notice(namespace, thread_id, folded=True)
+        roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
+        found = _view(engine, namespace, sight, transcript, thread.folded_through, planned.keep, roots)
+        return msgspec.structs.replace(found, folds=1)
+    raise _too_fast(thread_id)
+
+
+def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
+    thread = transcript.thread
+    nodes = fold(
+        planned.fold,
+        transcript.nodes,
+        namespace=thread.namespace,
+        thread_id=thread.thread_id,
+        now=engine.clock.now(),
+        settings=engine.settings,
+        count=engine.counter.count,
+    )
+    engine.store.fold(
+        Fold(
+            namespace=thread.namespace,
+            thread_id=thread.thread_id,
             nodes=nodes,
             through=planned.through,
             expected_through=thread.folded_through,
         )
-        try:
-            engine.store.fold(request)
-        except Conflict:
-            # Another process folded first, or something of the span was forgotten: look again.
-            continue
-        roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
-        return _view(engine, namespace, sight, planned.keep, roots)
-    raise _too_fast(thread_id)
+    )
 
 
-def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure) -> View:
     """The newest of the log, folded or not."""
     limit = _PAGE
     while True:
@@ -104,10 +130,10 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             append(engine, namespace, thread_id, ())
             continue
         pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine, budget, policy, pinned, talk)
+        sight = _Sight(engine.settings, measure, budget, policy, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
-            return _view(engine, namespace, sight, sight.plan.keep)
+            return _view(engine, namespace, sight, transcript, 0, sight.plan.keep)
         # The page proper is the newest `limit`; pinned messages and members of its groups may be far older.
         first = seqs[limit - 1]
         asked = any(message.role == "user" for group in sight.whole for message in group.messages)
@@ -116,7 +142,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             # What is older than a group left out is left out for the same reason, unread.
             unread = _without(((1, first - 1),), seqs)
             decision = Decision(left[0].policy, "left out", unread, f"{left[0].reason}; not looked at")
-            return _view(engine, namespace, sight, sight.plan.keep, decisions=(decision,))
+            return _view(engine, namespace, sight, transcript, first - 1, sight.plan.keep, decisions=(decision,))
         limit *= 2
 
 
@@ -124,22 +150,27 @@ class _Sight:
     """Groups as a policy sees them, with its plan for them."""
 
     def __init__(
-        self, engine: Engine, budget: int, policy: Policy, pinned: tuple[Message, ...], talk: tuple[Group, ...]
+        self,
+        settings: Settings,
+        measure: Measure,
+        budget: int,
+        policy: Policy,
+        pinned: tuple[Message, ...],
+        talk: tuple[Group, ...],
     ) -> None:
-        self._counter = engine.counter
+        self._measure = measure
         self.sizes: dict[int, int] = {}
         self.policy = policy
         self.pinned = pinned
         self.waiting = tuple(group for group in talk if group.open_calls)
         self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
-        fixed = size_of(pinned, engine.counter)
-        room = Room(budget=budget, fixed=fixed, size=self.size, settings=engine.settings)
+        room = Room(budget=budget, fixed=measure.messages(pinned), size=self.size, settings=settings)
         self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
 
     def size(self, group: Group) -> int:
         number = group.number
         if number not in self.sizes:
-            self.sizes[number] = size_of(group.messages, self._counter)
+            self.sizes[number] = self._measure.messages(group.messages)
         return self.sizes[number]
 
 
@@ -160,6 +191,8 @@ def _view(
     engine: Engine,
     namespace: Namespace,
     sight: _Sight,
+    read: Transcript,
+    past: int,
     recent: tuple[Group, ...],
     nodes: tuple[Node, ...] = (),
     decisions: tuple[Decision, ...] = (),
@@ -168,6 +201,9 @@ def _view(
     for group in recent:
         sight.size(group)
     return View(
+        thread=read.thread,
+        seen=read.messages,
+        past=past,
         pinned=sight.pinned,
         recent=recent,
         sizes=sight.sizes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bethink.records import AnyRecord, StateEntry, Summary
-from bethink.storage._reference_state import Key, State, Thread, Unit, call_states, covered_seqs
+from bethink.storage._reference_state import Key, State, Thread, Unit, call_states, covered_seqs, current_nodes
 from bethink.storage.base import Problem
 from bethink.values import Namespace
 
@@ -22,6 +22,12 @@ def problems(state: State) -> list[Problem]:
     for key, receipt_row in state.receipts.items():
         if (key[0], receipt_row.value.thread_id) not in state.threads:
             found.append(Problem("is of a thread that is not there", _where("receipt", key)))
+    for key in state.usage:
+        if key not in state.receipts:
+            found.append(Problem("is of a receipt that is not there", _where("usage", key)))
+    for number, (namespace, call) in state.calls.items():
+        if (namespace, call.thread_id) not in state.threads:
+            found.append(Problem("is of a thread that is not there", f"model call {number}"))
     for number, unit in state.units.items():
         found += (Problem(what, f"unit {number}") for what in _of_unit(state, unit))
     return found
@@ -44,7 +50,17 @@ def _of_thread(thread: Thread) -> Iterator[str]:
     calls = call_states(message for message in messages if message.role != "tool")
     if any(message.tool_call_id not in calls for message in messages if message.role == "tool"):
         yield "a tool result is without its call"
-    there = set(seqs)
+    yield from _of_nodes(thread, set(seqs), ids)
+    checkpoints = [row.value for row in thread.checkpoints]
+    known = {None, *(checkpoint.id for checkpoint in checkpoints)}
+    for checkpoint in checkpoints:
+        if checkpoint.parent_id not in known:
+            yield f"checkpoint {checkpoint.id!r} has a parent that is not there"
+        if checkpoint.seq > info.tip:
+            yield f"checkpoint {checkpoint.id!r} is beyond its tip"
+
+
+def _of_nodes(thread: Thread, there: set[int], ids: set[str]) -> Iterator[str]:
     nodes = {node.id for node in thread.nodes}
     for node in thread.nodes:
         if not there.issuperset(covered_seqs(node)):
@@ -53,13 +69,13 @@ def _of_thread(thread: Thread) -> Iterator[str]:
             yield f"node {node.id!r} cites a message that is not there"
         if not nodes.issuperset(node.children):
             yield f"node {node.id!r} has a child that is not there"
-    checkpoints = [row.value for row in thread.checkpoints]
-    known = {None, *(checkpoint.id for checkpoint in checkpoints)}
-    for checkpoint in checkpoints:
-        if checkpoint.parent_id not in known:
-            yield f"checkpoint {checkpoint.id!r} has a parent that is not there"
-        if checkpoint.seq > info.tip:
-            yield f"checkpoint {checkpoint.id!r} is beyond its tip"
+        if node.replaced_by and node.replaced_by not in nodes:
+            yield f"node {node.id!r} was replaced by nothing that is there"
+    current = {node.id for node in current_nodes(thread)}
+    if any(not current.issuperset(node.children) for node in current_nodes(thread)):
+        yield "a node that was replaced is the child of another still"
+    if any(attempt.node_id not in current for attempt in thread.attempts):
+        yield "an attempt is at the summary of a node that is not there"
 
 
 def _of_record(state: State, namespace: Namespace, record: AnyRecord) -> Iterator[str]:

@@ -17,7 +17,7 @@ from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, Node, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
-from bethink.storage._reference_state import Key, State, Thread, Unit, in_scope
+from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
 from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
 from bethink.values import Namespace
@@ -150,18 +150,25 @@ def _drop_messages(state: State, gone: _Gone) -> None:
     for key, going in gone.messages.items():
         thread = state.threads[key].value
         left = () if key in gone.threads else _nodes_without(thread.nodes, going)
-        shared = [node for other in _others(state, key) for node in other.nodes] if key in gone.threads else []
-        gone.nodes |= {(key[0], node.id) for node in thread.nodes if node not in left and node not in shared}
+        # Receipts show lines: a copy of a node that has the same ones serves them, whoever its children are.
+        held = (
+            {(node.id, node.lines) for other in _others(state, key) for node in other.nodes} if key in gone.threads else set()
+        )
+        going_nodes = [node for node in thread.nodes if node not in left]
+        gone.nodes |= {(key[0], node.id) for node in going_nodes if (node.id, node.lines) not in held}
         gone.lines += sum(len(node.lines) for node in thread.nodes) - sum(len(node.lines) for node in left)
         if key in gone.threads:
             gone.checkpoints += len(thread.checkpoints)
             del state.threads[key]
+            state.calls = {number: call for number, call in state.calls.items() if (call[0], call[1].thread_id) != key}
         elif going:
             messages = tuple(message for message in thread.messages if message.seq not in going)
             checkpoints = without(thread, min(going))
             gone.checkpoints += len(thread.checkpoints) - len(checkpoints)
             info = replace(thread.info, count=len(messages))
-            state.put_thread(replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints))
+            attempts = attempts_at(left, thread.attempts)
+            left_of = replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints, attempts=attempts)
+            state.put_thread(left_of)
 
 
 def _nodes_without(nodes: tuple[Node, ...], going: dict[int, str]) -> tuple[Node, ...]:
@@ -248,6 +255,7 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
             or any((namespace[:depth], line.id) in gone.entries for depth in range(1, len(namespace)) for line in receipt.lines)
         ):
             del state.receipts[key]
+            state.usage.pop(key, None)
             gone.receipts += 1
 
 

@@ -11,10 +11,11 @@ from bethink.checkpoints import CheckpointInfo
 from bethink.records import AnyRecord, Receipt
 from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
-from bethink.storage._reference_state import State, Thread, in_scope, rows
+from bethink.storage._reference_state import State, Thread, current_nodes, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
 from bethink.storage.derive import thread_of
 from bethink.threads import ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 
 __all__ = ["everything", "scan", "stats"]
 
@@ -68,6 +69,18 @@ def _receipts(state: State, request: Scan) -> Iterator[tuple[Position, Receipt]]
             yield (row.number, 0), row.value
 
 
+def _usage(state: State, request: Scan) -> Iterator[tuple[Position, TurnUsage]]:
+    for row in rows(state.usage, request.scope):
+        if request.thread_id in (None, row.value.thread_id):
+            yield (row.number, 0), row.value
+
+
+def _calls(state: State, request: Scan) -> Iterator[tuple[Position, ModelCall]]:
+    for number, (namespace, call) in state.calls.items():
+        if in_scope(namespace, request.scope) and request.thread_id in (None, call.thread_id):
+            yield (number, 0), call
+
+
 def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, CheckpointInfo]]:
     for thread in rows(state.threads, request.scope):
         if request.thread_id in (None, thread.value.info.thread_id):
@@ -88,6 +101,8 @@ _ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {
     "receipts": _receipts,
     "pending": _pending,
     "checkpoints": _checkpoints,
+    "usage": _usage,
+    "model calls": _calls,
 }
 
 
@@ -101,7 +116,7 @@ def stats(state: State, scope: Scope) -> Stats:
         namespaces=len(names),
         threads=len(threads),
         messages=sum(len(thread.messages) for thread in threads),
-        nodes=sum(len(thread.nodes) for thread in threads),
+        nodes=sum(len(current_nodes(thread)) for thread in threads),
         records={kind: sum(record.kind == kind for record in records) for kind in kinds},
         retired=sum(not record.current for record in records),
         receipts=sum(1 for _ in rows(state.receipts, scope)),
@@ -112,13 +127,13 @@ def stats(state: State, scope: Scope) -> Stats:
         embedder=state.embedder,
         size_bytes=len(everything(state)),
         engine="reference",
+        attempts=sum(len(thread.attempts) for thread in threads),
     )
 
 
 def everything(state: State) -> bytes:
     """All that is held, as JSON, and the states of checkpoints as they are."""
-    held = msgspec.json.encode(
-        [list(state.threads.values()), list(state.records.values()), list(state.receipts.values()), list(state.units.values())]
-    )
+    tables = (state.threads, state.records, state.receipts, state.units, state.usage, state.calls)
+    held = msgspec.json.encode([list(table.values()) for table in tables])
     states = [row.value.state for thread in state.threads.values() for row in thread.value.checkpoints]
     return b"\n".join([held, *states])

@@ -20,11 +20,24 @@ from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Lease, Scope
+from bethink.storage.base import Attempt, Lease, Scope
 from bethink.threads import CallState, ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
-__all__ = ["Key", "Row", "State", "Thread", "Unit", "call_states", "covered_seqs", "in_scope", "rows"]
+__all__ = [
+    "Key",
+    "Row",
+    "State",
+    "Thread",
+    "Unit",
+    "attempts_at",
+    "call_states",
+    "covered_seqs",
+    "current_nodes",
+    "in_scope",
+    "rows",
+]
 
 T = TypeVar("T")
 
@@ -41,12 +54,13 @@ class Row(msgspec.Struct, Generic[T], frozen=True):
 
 class Thread(msgspec.Struct, frozen=True):
     """A thread with everything that lives and dies with it: messages by seq, nodes in the order in which they were folded,
-    checkpoints in the order in which they were saved."""
+    checkpoints in the order in which they were saved, attempts by node and model."""
 
     info: ThreadInfo
     messages: tuple[Message, ...] = ()
     nodes: tuple[Node, ...] = ()
     checkpoints: tuple[Row[Checkpoint], ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     lease: Lease | None = None
     """The last one, see `storage.leases`."""
 
@@ -64,7 +78,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 @dataclass
 class State:
-    """Everything. `units` is keyed by unit number, the rest by namespace and id."""
+    """Everything. `units` and `calls` are keyed by number, the rest by namespace and id."""
 
     threads: dict[Key, Row[Thread]] = field(default_factory=dict)
     records: dict[Key, Row[AnyRecord]] = field(default_factory=dict)
@@ -74,6 +88,10 @@ class State:
     last_number: int = 0
     revision: int = 0
     """How often a record has been changed."""
+    usage: dict[Key, Row[TurnUsage]] = field(default_factory=dict)
+    """By the namespace and id of the receipt, with its number."""
+    calls: dict[int, tuple[Namespace, ModelCall]] = field(default_factory=dict)
+    """By number."""
 
     def copy(self) -> State:
         """The same things in dicts of its own."""
@@ -85,6 +103,8 @@ class State:
             self.embedder,
             self.last_number,
             self.revision,
+            self.usage.copy(),
+            self.calls.copy(),
         )
 
     def number(self) -> int:
@@ -150,6 +170,17 @@ def call_states(messages: Iterable[Message]) -> dict[str, CallState]:
         if message.tool_call_id is not None:
             states[message.tool_call_id] = CallState(message.group, answered=True)
     return states
+
+
+def current_nodes(thread: Thread) -> list[Node]:
+    """Those that have not been replaced."""
+    return [node for node in thread.nodes if not node.replaced_by]
+
+
+def attempts_at(nodes: Iterable[Node], attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Those of the attempts that are at one of the nodes, which has not been replaced."""
+    there = {node.id for node in nodes if not node.replaced_by}
+    return tuple(attempt for attempt in attempts if attempt.node_id in there)
 
 
 def covered_seqs(node: Node) -> Iterator[int]:

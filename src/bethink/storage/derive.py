@@ -45,6 +45,7 @@ __all__ = [
     "summary_without",
     "terms_of",
     "thread_of",
+    "with_child_replaced",
 ]
 
 replace = msgspec.structs.replace
@@ -56,9 +57,10 @@ _INDEXED_CHARACTERS = 20_000
 def nodes_within(nodes: Iterable[Node], seq: int, folded_through: int) -> tuple[tuple[Node, ...], int]:
     """What a fork at `seq` takes over: the nodes that lie within, in the order given, and its own `folded_through`.
 
-    A node that reaches beyond `seq` stays behind, and the messages that only it covers are unfolded again in the fork.
+    A node that reaches beyond `seq` stays behind, and the messages that only it covers are unfolded again in the fork. One that
+    was replaced stays behind as well.
     """
-    given = tuple(nodes)
+    given = tuple(node for node in nodes if not node.replaced_by)
     kept = tuple(node for node in given if node.last_seq <= seq)
     covered = _seqs(kept)
     uncovered = (other for other in _seqs(given) if other <= seq and other not in covered)
@@ -89,6 +91,13 @@ def node_without(
     if (covers, lines, children) == (node.covers, node.lines, node.children):
         return node
     return replace(node, covers=covers, lines=lines, children=children)
+
+
+def with_child_replaced(node: Node, child: str, by: str) -> Node:
+    """The node with another child in the place of one, if it is a child of it."""
+    if child not in node.children:
+        return node
+    return replace(node, children=tuple(by if each == child else each for each in node.children))
 
 
 def summary_without(summary: Summary, gone_ids: Collection[str]) -> Summary | None:

@@ -1,8 +1,9 @@
 """The storage contract as plain code: everything in memory, nothing clever. Every other backend is compared with this one.
 
     ReferenceStore   takes the lock, works on a copy of the state, swaps it in
-      _append, _fold, _put ...  one function a verb, in the order of the contract's sentences
+      _append, _read, _put ...  one function a verb, in the order of the contract's sentences
       _reference_state          what is held
+      _reference_nodes          summary nodes folded and refined
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
       _reference_forget         what goes with what
@@ -24,13 +25,23 @@ from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, Node, StateEntry, Summary
+from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
+from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
 from bethink.storage._reference_scan import everything, scan, stats
 from bethink.storage._reference_search import search, speakers
-from bethink.storage._reference_state import Row, State, Thread, Unit, call_states, covered_seqs, in_scope, rows
+from bethink.storage._reference_state import (
+    Row,
+    State,
+    Thread,
+    Unit,
+    attempts_at,
+    call_states,
+    in_scope,
+    rows,
+)
 from bethink.storage.base import (
     Acquire,
     Append,
@@ -49,6 +60,7 @@ from bethink.storage.base import (
     Prune,
     Put,
     Read,
+    Refine,
     Release,
     Retire,
     Save,
@@ -117,7 +129,11 @@ class ReferenceStore:
 
     def fold(self, request: Fold, /) -> ThreadInfo:
         with self._writing() as state:
-            return _fold(state, request)
+            return fold(state, request)
+
+    def refine(self, request: Refine, /) -> None:
+        with self._writing() as state:
+            refine(state, request)
 
     def acquire(self, request: Acquire, /) -> Lease:
         with self._writing() as state:
@@ -287,7 +303,8 @@ def _forked(state: State, request: Append) -> Thread:
         extracted_through=min(parent.info.extracted_through, point.seq),
         reflected_through=min(parent.info.reflected_through, point.seq),
     )
-    return Thread(info, shared, nodes, forked(state, parent, request))
+    attempts = attempts_at(nodes, parent.attempts)
+    return Thread(info, shared, nodes, forked(state, parent, request), attempts)
 
 
 def _fork_state(state: State, request: Append) -> None:
@@ -312,12 +329,9 @@ def _read(thread: Thread, request: Read) -> Transcript:
     seqs = {message.seq for message in wanted}
     groups = {message.group for message in wanted} if request.whole_groups else set()
     messages = tuple(message for message in thread.messages if message.seq in seqs or message.group in groups)
-    return Transcript(thread.info, messages, _top_nodes(thread) if request.nodes else ())
-
-
-def _top_nodes(thread: Thread) -> tuple[Node, ...]:
-    children = {child for node in thread.nodes for child in node.children}
-    return tuple(sorted((node for node in thread.nodes if node.id not in children), key=lambda node: (node.first_seq, node.id)))
+    if request.tree:
+        return Transcript(thread.info, messages, tree(thread), thread.attempts)
+    return Transcript(thread.info, messages, top_nodes(thread) if request.nodes else ())
 
 
 def _get(state: State, request: Get) -> Fetched:
@@ -337,7 +351,15 @@ def _get(state: State, request: Get) -> Fetched:
             if record_id in records and in_scope(namespace, request.scope)
         ),
         # Forks share nodes; the copies are equal.
-        nodes=tuple({node.id: node for thread in threads for node in thread.value.nodes if node.id in nodes}.values()),
+        nodes=tuple(
+            {
+                node.id: node
+                for thread in threads
+                if request.thread_id in (None, thread.value.info.thread_id)
+                for node in thread.value.nodes
+                if node.id in nodes
+            }.values()
+        ),
         receipts=tuple(row.value for row in rows(state.receipts, request.scope) if row.value.id in receipts),
         checkpoints=tuple(
             row.value
@@ -364,29 +386,7 @@ def _release(state: State, lease: Lease) -> None:
         state.put_thread(replace(row.value, lease=left))
 
 
-# -- fold and put ---------------------------------------------------------------------------------------------------------
-
-
-def _fold(state: State, request: Fold) -> ThreadInfo:
-    thread = state.thread(request.namespace, request.thread_id)
-    if thread.info.folded_through != request.expected_through:
-        raise Conflict(
-            f"thread {request.thread_id!r} is folded through {thread.info.folded_through}, not {request.expected_through} "
-            "— another writer folded it first; read it again",
-            expected=request.expected_through,
-            actual=thread.info.folded_through,
-        )
-    there = {message.seq for message in thread.messages}
-    nodes = {node.id for node in thread.nodes}
-    for node in request.nodes:
-        if node.id in nodes:
-            raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
-        if not all(seq in there for seq in covered_seqs(node)) or not nodes.issuperset(node.children):
-            raise Conflict(f"something that node {node.id!r} stands for has been forgotten — read the thread and plan again")
-        nodes.add(node.id)
-    info = replace(thread.info, folded_through=request.through)
-    state.put_thread(replace(thread, info=info, nodes=thread.nodes + request.nodes))
-    return info
+# -- put ------------------------------------------------------------------------------------------------------------------
 
 
 def _put(state: State, request: Put) -> None:
@@ -404,6 +404,13 @@ def _put(state: State, request: Put) -> None:
             raise Conflict(f"receipt {request.receipt.id!r} is stored already")
         state.thread(request.namespace, request.receipt.thread_id)
         state.receipts[key] = Row(state.number(), request.receipt)
+    if request.usage is not None:
+        key = (request.namespace, request.usage.context_id)
+        if key in state.receipts:
+            state.usage.setdefault(key, Row(state.receipts[key].number, request.usage))
+    for call in request.calls:
+        if (request.namespace, call.thread_id) in state.threads:
+            state.calls[state.number()] = (request.namespace, call)
     for number, vector in request.vectors:
         _embed(state, request.namespace, number, vector)
 

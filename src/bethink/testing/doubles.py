@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import itertools
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
@@ -19,10 +21,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["AsyncScriptedModel", "FrozenClock", "Hang", "HashEmbedder", "Scripted", "ScriptedModel", "SeededIds"]
+__all__ = [
+    "AsyncScriptedModel",
+    "FrozenClock",
+    "Hang",
+    "HashEmbedder",
+    "Scripted",
+    "ScriptedModel",
+    "SeededIds",
+    "summing_up",
+]
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=timezone.utc)
 """Where a test's time begins when nothing is said: a Monday morning."""
+
+
+_LISTED = re.compile(r"^\[(\d+)\] [^:\n]*: (.*)$", re.MULTILINE)
 
 
 class FrozenClock:
@@ -158,6 +172,12 @@ class AsyncScriptedModel:
         # Even an answer without delay gives way once, as a client's does.
         await anyio.sleep(scripted.seconds if isinstance(scripted, Hang) else 0)
         return _played(scripted)
+
+
+def summing_up(prompt: Prompt) -> str:
+    """A script for a model of summaries: of each thing that the prompt lists, a line that cites it, "[3] Summed up: ..."."""
+    listed = _LISTED.findall(prompt.user)
+    return "\n".join(f"[{number}] Summed up: {html.unescape(text)}" for number, text in listed)
 
 
 def _in_turn(script: Iterable[Scripted]) -> Callable[[Prompt], Scripted]:

@@ -21,11 +21,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bethink.errors import BethinkError
 from bethink.messages import Message, ToolCall
+from bethink.models.language import Call, Usage
 from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
     Append,
+    Attempt,
     Cite,
     Cursor,
     Fold,
@@ -36,6 +38,7 @@ from bethink.storage.base import (
     Prune,
     Put,
     Read,
+    Refine,
     Release,
     Retire,
     Save,
@@ -50,6 +53,7 @@ from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import START, HashEmbedder
 from bethink.testing.strategies import histories
 from bethink.threads import ForkPoint, ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 __all__ = ["StoreMachine"]
@@ -200,6 +204,30 @@ class StoreMachine(RuleBasedStateMachine):
                 children=tuple(child.id for child in chosen),
             )
             self.fold_in(thread, [up], thread.folded_through)
+
+    @rule(data=st.data(), model=st.sampled_from(("gpt", "llama")), outcome=st.sampled_from(("", "", "error", "same", "stale")))
+    def refine(self, data: st.DataObject, model: str, outcome: str) -> None:
+        """A model's summary of some node, of which one line is left; a failed attempt; a success that changes nothing; or one
+        that comes too late."""
+        thread = self.draw_thread(data)
+        nodes = () if thread is None else self.read(thread, tree=True, limit=0).nodes
+        if thread is None or not nodes:
+            return
+        expected = data.draw(st.sampled_from(nodes))
+        node = None
+        if outcome in ("", "stale"):
+            node = msgspec.structs.replace(expected, id=self.fresh("n"), lines=expected.lines[:1], author=model, span="x")
+        if outcome == "stale":
+            expected = msgspec.structs.replace(expected, covers=((1, 1), (3, 3)))
+        attempt = Attempt(
+            span="x",
+            node_id=(node or expected).id,
+            model=model,
+            at=self.now(),
+            reason="error" if outcome == "error" else "",
+        )
+        request = Refine(namespace=thread.namespace, thread_id=thread.thread_id, expected=expected, attempt=attempt, node=node)
+        self.both(lambda store: store.refine(request))
 
     def fold_in(self, thread: ThreadInfo, nodes: list[Node], through: int, *, stale: bool = False) -> None:
         request = Fold(
@@ -429,6 +457,25 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.put(thread.namespace, receipt=receipt)
 
+    @rule(data=st.data(), thread_id=_threads, tokens=st.integers(1, 9))
+    def put_usage(self, data: st.DataObject, thread_id: str, tokens: int) -> None:
+        """What a context took, of a receipt that is there or is not, and a call for a thread that is there or is not."""
+        namespace = data.draw(_namespaces)
+        receipts = _scan(self.reference, "receipts", Scope(namespace))
+        context_id, of_thread = data.draw(
+            st.sampled_from([("unknown", "t1"), *((receipt.id, receipt.thread_id) for receipt in receipts)])
+        )
+        usage = TurnUsage(
+            context_id=context_id,
+            thread_id=of_thread,
+            at=self.now(),
+            budget=100,
+            counter="builtin",
+            sections={"recent messages": tokens},
+        )
+        call = ModelCall(thread_id, self.now(), Call("summary", "small-1", 0.5, Usage(calls=1, tokens_in=tokens)))
+        self.put(namespace, usage=usage, calls=(call,))
+
     @rule(namespace=_namespaces, amount=st.integers(1, 8))
     def embed(self, namespace: Namespace, amount: int) -> None:
         self.embed_waiting(namespace, amount)
@@ -554,13 +601,14 @@ def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
 
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
-    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints")
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))
     contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints
     contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
+    contents["tree"] = [_read(store, thread, tree=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
     return contents
 
 
@@ -582,7 +630,7 @@ def _read(store: Store, thread: ThreadInfo, **options: Any) -> Transcript:
 
 def _counts(store: Store, scope: Scope) -> dict[str, object]:
     stats = store.stats(scope)
-    names = ("threads", "messages", "nodes", "retired", "receipts", "checkpoints", "units", "pending", "embedder")
+    names = ("threads", "messages", "nodes", "attempts", "retired", "receipts", "checkpoints", "units", "pending", "embedder")
     records = {kind: count for kind, count in stats.records.items() if count}
     return {**{name: getattr(stats, name) for name in names}, "records": records}
 

@@ -7,9 +7,10 @@ returned has been committed. Options are added as fields with defaults, so a bac
     read     the newest messages of a thread, its summary nodes   search   candidates for a query, with their statistics
     get      things by id                                         forget   things and all that rests on them
     fold     summary nodes over a span of a thread                scan     everything, page by page
-    save     a checkpoint of a thread                             prune    checkpoints that are no longer wanted
-    acquire  a turn of a thread, for a while                      release  give it back
-    check    list what is inconsistent                            revision, speakers, stats, bind_embedder, close
+    refine   a model's summary in the place of another            prune    checkpoints that are no longer wanted
+    save     a checkpoint of a thread                             release  give back a turn
+    acquire  a turn of a thread, for a while                      check    list what is inconsistent
+    revision, speakers, stats, bind_embedder, close
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
 
@@ -39,9 +40,10 @@ from bethink.models import Fingerprint
 from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
-from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Stats, What
+from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, Search
+from bethink.storage.base.summaries import Attempt, FailureReason, Refine
 from bethink.storage.base.threads import Append, Appended, Fold, Read, Transcript
 from bethink.storage.base.turns import Acquire, Lease, Release
 from bethink.threads import ThreadInfo
@@ -51,9 +53,11 @@ __all__ = [
     "Acquire",
     "Append",
     "Appended",
+    "Attempt",
     "Candidate",
     "Cite",
     "Cursor",
+    "FailureReason",
     "Fetched",
     "Fold",
     "Forget",
@@ -67,10 +71,12 @@ __all__ = [
     "Prune",
     "Put",
     "Read",
+    "Refine",
     "Release",
     "Retire",
     "Save",
     "Scan",
+    "Scanned",
     "Scope",
     "Search",
     "Stats",
@@ -100,6 +106,8 @@ class Store(Protocol):
     def get(self, request: Get, /) -> Fetched: ...
 
     def fold(self, request: Fold, /) -> ThreadInfo: ...
+
+    def refine(self, request: Refine, /) -> None: ...
 
     def acquire(self, request: Acquire, /) -> Lease: ...
 

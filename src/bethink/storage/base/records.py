@@ -11,6 +11,7 @@ from bethink.checkpoints import Checkpoint
 from bethink.messages import Message
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base.scope import Scope
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 __all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord"]
@@ -58,6 +59,9 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
           (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `usage`: kept beside the receipt it names, until that goes. Passed over if that receipt is not there (forgotten
+          meanwhile), or has one already.
+        - `calls`: kept with their thread, until that goes; passed over if it is not there.
         - `relaxed`: the call need not wait for the disk. Should the machine fail, the whole of it may be gone, until something
           that is not relaxed has been committed after it; the process may fail at any time.
     """
@@ -69,6 +73,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Cursor | None = None
     receipt: Receipt | None = None
     vectors: tuple[tuple[int, bytes], ...] = ()
+    usage: TurnUsage | None = None
+    calls: tuple[ModelCall, ...] = ()
     relaxed: bool = False
 
 
@@ -76,7 +82,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
     """Things by id within a scope. Unknown ids are simply absent from the answer.
 
     Attributes:
-        thread_id: of checkpoints: only this thread's.
+        thread_id: of nodes and checkpoints: only this thread's.
     """
 
     scope: Scope

@@ -8,6 +8,7 @@ import msgspec
 
 from bethink.messages import Message
 from bethink.records import Node
+from bethink.storage.base.summaries import Attempt
 from bethink.storage.base.turns import Lease
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.values import Namespace
@@ -26,8 +27,9 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
           A batch that is entirely a retry succeeds whatever the tip.
         - seq and group come from `threads.place`; its InvalidMessage leaves the thread untouched.
         - `fork_of`: the thread must not exist yet (Conflict); it starts as a copy of the parent's messages up to that seq,
-          with the same ids and seqs, its nodes that lie within, and its cursors cut down to it. NotFound if the parent is not
-          there; InvalidInput if seq is beyond its tip or would cut a group in two (a call without its result).
+          with the same ids and seqs, its nodes that lie within (and their attempts), and its cursors cut down to it. NotFound
+          if the parent is not there; InvalidInput if seq is beyond its tip or would cut a group in two (a call without its
+          result).
           Its checkpoints at or below that seq are copied too, under the same ids; the parent of a copy is the nearest before it
           that was copied. So are the entries of its state at or below that seq, current or not, whose sources it has: as
           `derive.states_within` words them.
@@ -80,6 +82,8 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
         - `pinned`: also every system and developer message of the thread, and every one of tier "permanent" (with
           `whole_groups`, and their groups).
         - `nodes`: also the thread's summary nodes that are no child of another, ordered by first_seq.
+        - `tree`: instead of those, every node that has not been replaced (see `Refine`), ordered by level and first_seq; and
+          the attempts that are kept, ordered by node and model.
         - raises NotFound if there is no such thread.
     """
 
@@ -91,14 +95,16 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     whole_groups: bool = False
     pinned: bool = False
     nodes: bool = False
+    tree: bool = False
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """What `read` found, of one moment: messages by seq, nodes by first_seq."""
+    """What `read` found, of one moment: messages by seq, nodes and attempts as asked for."""
 
     thread: ThreadInfo
     messages: tuple[Message, ...]
     nodes: tuple[Node, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
 
 class Fold(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +114,8 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
         - one transaction: the nodes are in, `folded_through` is `through`, and the children named are children.
         - `expected_through`: raises Conflict unless the thread's `folded_through` equals it: of two who fold the same span,
           one wins, and the other finds its work done.
-        - a node whose covered messages are not all there (forgotten meanwhile) raises Conflict; NotFound if the thread is gone.
+        - a node whose covered messages are not all there (forgotten meanwhile) raises Conflict, as does one with a child that
+          was replaced meanwhile; NotFound if the thread is gone.
         - no message is changed or removed.
     """
 

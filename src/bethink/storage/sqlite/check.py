@@ -15,7 +15,7 @@ from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import Queries, q, statements
 from bethink.storage.sqlite.records import embedder
-from bethink.storage.sqlite.values import decode_message, decode_node, decode_receipt, decode_record
+from bethink.storage.sqlite.values import decode_call, decode_message, decode_node, decode_receipt, decode_record, decode_usage
 
 __all__ = ["check", "check_lexicon"]
 
@@ -42,6 +42,7 @@ def check(database: Database) -> list[Problem]:
         found += (Problem(what, f"thread {thread_id!r} (row {thread})") for what in _of_thread(database, thread))
     found += _of_records(database)
     found += _of_receipts(database)
+    found += _of_usage(database)
     found += checkpoints.problems(database)
     bound = embedder(database)
     size = 4 * bound.dimension if bound else -1
@@ -88,19 +89,23 @@ def _of_thread(database: Database, thread: int) -> Iterator[str]:
 
 
 def _of_nodes(database: Database, thread: int, ids: dict[int, str]) -> Iterator[str]:
-    nodes = [(decode_node(body), top) for _, top, body in database.execute(q.nodes_with_top, (thread,))]
-    names = {node.id for node, _ in nodes}
-    children = {child for node, _ in nodes for child in node.children}
+    nodes = [(decode_node(body), top, replaced) for _, top, replaced, body in database.execute(q.nodes_with_top, (thread,))]
+    names = {node.id for node, _, _ in nodes}
+    children = {child for node, _, _ in nodes if not node.replaced_by for child in node.children}
     there = set(ids.values())
-    for node, top in nodes:
+    for node, top, replaced in nodes:
         if not all(seq in ids for first, last in node.covers for seq in range(first, last + 1)):
             yield f"node {node.id!r} covers a message that is not there"
         if any(not there.issuperset(line.sources) for line in node.lines):
             yield f"node {node.id!r} cites a message that is not there"
         if not names.issuperset(node.children):
             yield f"node {node.id!r} has a child that is not there"
-        if bool(top) == (node.id in children):
-            yield f"node {node.id!r} is a child and stands at the top, or neither"
+        if bool(replaced) != bool(node.replaced_by) or (node.replaced_by and node.replaced_by not in names):
+            yield f"node {node.id!r} was replaced by nothing that is there, or does not say so"
+        if bool(top) == (node.id in children or bool(replaced)):
+            yield f"node {node.id!r} is a child or was replaced and stands at the top, or none of these"
+        if replaced and node.id in children:
+            yield f"node {node.id!r} was replaced and is the child of another still"
 
 
 def _of_records(database: Database) -> Iterator[Problem]:
@@ -135,3 +140,22 @@ def _of_receipts(database: Database) -> Iterator[Problem]:
             continue
         if (receipt.id, receipt.thread_id) != (receipt_id, thread_id):
             yield Problem("differs from its row", where)
+
+
+def _of_usage(database: Database) -> Iterator[Problem]:
+    for number, receipt_id, thread_id, body in database.execute(q.all_usage):
+        try:
+            usage = decode_usage(body)
+        except StoreError:
+            yield Problem("cannot be read", f"usage row {number}")
+            continue
+        if (usage.context_id, usage.thread_id) != (receipt_id, thread_id):
+            yield Problem("differs from its receipt", f"usage row {number}")
+    for number, thread_id, body in database.execute(q.all_model_calls):
+        try:
+            call = decode_call(body)
+        except StoreError:
+            yield Problem("cannot be read", f"model call row {number}")
+            continue
+        if call.thread_id != thread_id:
+            yield Problem("differs from its row", f"model call row {number}")

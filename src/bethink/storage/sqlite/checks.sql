@@ -14,6 +14,14 @@ SELECT 'record row ' || id FROM records WHERE namespace NOT IN (SELECT id FROM n
 SELECT 'receipt row ' || id FROM receipts c
 WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = c.namespace AND t.thread_id = c.thread_id);
 
+-- name: usage_without_receipt
+-- is of a receipt that is not there
+SELECT 'usage row ' || receipt FROM usage WHERE receipt NOT IN (SELECT id FROM receipts);
+
+-- name: model_call_without_thread
+-- is of a thread that is not there
+SELECT 'model call row ' || id FROM model_calls WHERE thread NOT IN (SELECT id FROM threads);
+
 -- name: message_without_thread
 -- is of a thread that is not there
 SELECT 'message row ' || id FROM messages WHERE thread NOT IN (SELECT id FROM threads);
@@ -35,6 +43,15 @@ SELECT 'thread row ' || t.id FROM threads t WHERE NOT t.settled AND NOT EXISTS (
 -- has a unit before its thread is settled
 SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip AND m.unit IS NOT NULL;
 
+-- name: message_not_listed
+-- cannot be found by its id although its thread is settled
+SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq <= t.tip AND m.listed = 0;
+
+-- name: message_id_twice
+-- has the id of another message of its thread
+SELECT 'message row ' || max(m.id) FROM threads t JOIN messages m ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295
+WHERE t.settled = 0 GROUP BY t.id, m.message_id HAVING count(*) > 1;
+
 -- name: thread_miscounted
 -- counts other than the messages it holds
 SELECT 'thread row ' || t.id FROM thread_state t
@@ -52,6 +69,11 @@ SELECT 'lease of thread row ' || thread FROM leases WHERE thread NOT IN (SELECT 
 -- name: lease_without_number
 -- has a token below 1
 SELECT 'lease of thread row ' || thread FROM leases WHERE token < 1;
+
+-- name: attempt_without_node
+-- is at the summary of a node that is not there
+SELECT 'attempt at node ' || a.node_id || ' of thread row ' || a.thread FROM attempts a
+WHERE NOT EXISTS (SELECT 1 FROM nodes o WHERE o.node_id = a.node_id AND o.thread = a.thread AND o.replaced = 0);
 
 -- name: group_without_first
 -- is in a group whose first message is not there

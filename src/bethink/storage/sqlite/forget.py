@@ -21,7 +21,7 @@ from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
-from bethink.storage.sqlite.tail import settle_thread
+from bethink.storage.sqlite.tail import message_numbers, settle_thread
 from bethink.storage.sqlite.units import drop_units
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
@@ -57,7 +57,7 @@ class _Thread:
     homes: dict[str, _Home] = field(default_factory=dict)
     """Of a thread that is named: its messages that other threads hold too, by id."""
     shared_nodes: set[str] = field(default_factory=set)
-    """Likewise its nodes."""
+    """Likewise its nodes, as far as their lines go: that is what receipts show."""
 
     @property
     def messages(self) -> list[int]:
@@ -175,7 +175,8 @@ def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
         found = database.execute(q.homes_of_messages, (*_span(thread), thread.namespace))
         thread.homes = {message_id: _Home(home, number) for message_id, home, number in found}
         shared = database.execute(q.nodes_held_elsewhere, (thread.number, thread.namespace))
-        thread.shared_nodes = {node_id for (node_id,) in shared}
+        pairs = [(decode_node(body), decode_node(copy)) for body, copy in shared]
+        thread.shared_nodes = {node.id for node, copy in pairs if node.lines == copy.lines}
     return gone, []
 
 
@@ -193,12 +194,13 @@ def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes]
         seen.update(new)
         found: set[str] = set()
         groups: dict[int, list[int]] = {}
-        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(new), *scope)):
+        numbers = message_numbers(database, new, scope)
+        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(numbers),)):
             gone.threads.setdefault(number, _Thread(number, namespace, thread_id))
             groups.setdefault(number, []).append(group)
-        for number, numbers in groups.items():
+        for number, within in groups.items():
             settle_thread(database, number)
-            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
+            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(within)))
             found.update(_add_members(gone, gone.threads[number], rows))
         new = sorted(found - seen)
 
@@ -225,16 +227,19 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
     if touched:
         gone.nodes.setdefault(thread.namespace, set()).update(touched - thread.shared_nodes)
         gone.lines += sum(len(node.lines) for node in nodes.values()) - sum(len(node.lines) for node in left.values())
-        children = {child for node in left.values() for child in node.children}
+        children = {child for node in left.values() if not node.replaced_by for child in node.children}
         for number, node in left.items():
-            database.execute(q.set_node, (node.first_seq, node.id not in children, encode(node), number))
+            top = node.id not in children and not node.replaced_by
+            database.execute(q.set_node, (node.first_seq, top, encode(node), number))
         database.execute(q.drop_nodes, (listed(dropped),))
+        database.execute(q.drop_attempts, (thread.number,))
 
     gone.checkpoints += checkpoints.drop_from(database, thread.number, 0 if thread.whole else min(thread.going))
     messages = listed(thread.messages)
     if thread.whole:
         database.execute(q.drop_calls_of_thread, (thread.number,))
         database.execute(q.drop_lease, (thread.number,))
+        database.execute(q.drop_model_calls, (thread.number,))
         database.execute(q.drop_thread, (thread.number,))
     else:
         groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))
@@ -351,6 +356,7 @@ def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
         ):
             dropped.append(number)
     dropped += _showing_below(database, namespace, gone.records.get(namespace, []))
+    database.execute(q.drop_usage, (listed(dropped),))
     database.execute(q.drop_receipts, (listed(dropped),))
     gone.receipts += len(dropped)
 

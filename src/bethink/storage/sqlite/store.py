@@ -1,7 +1,7 @@
 """`SqliteStore`: the verbs of the waist, each a transaction on one file.
 
 reading: Readers.reading ─▶ threads.read, records.get, records.scan, search.search, check.check
-writing: Writer.run      ─▶ threads.append, threads.fold, records.put, forget.forget ─▶ erase.erase
+writing: Writer.run      ─▶ threads.append, threads.fold, threads.refine, records.put, forget.forget ─▶ erase.erase
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from bethink.storage.base import (
     Prune,
     Put,
     Read,
+    Refine,
     Release,
     Save,
     Scan,
@@ -159,6 +160,10 @@ class SqliteStore:
     def fold(self, request: Fold, /) -> ThreadInfo:
         """See `storage.base.Fold`."""
         return self._writer.run(lambda database: threads.fold(database, request))
+
+    def refine(self, request: Refine, /) -> None:
+        """See `storage.base.Refine`."""
+        self._writer.run(lambda database: threads.refine(database, request))
 
     def acquire(self, request: Acquire, /) -> Lease:
         """See `storage.base.Acquire`. A new token waits for the disk as a message does; a renewal does not."""
@@ -288,6 +293,7 @@ class SqliteStore:
             embedder=records.embedder(database),
             size_bytes=sum(_size(f"{self._options.path}{suffix}") for suffix in ("", "-wal")),
             engine=self._engine,
+            attempts=database.execute(q.count_attempts, span)[0][0],
         )
 
     def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:

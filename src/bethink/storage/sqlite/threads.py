@@ -1,4 +1,4 @@
-"""Threads in SQLite: append, fork off, read, fold.
+"""Threads in SQLite: append, fork off, read, fold, refine.
 
 Each function runs within a transaction that somebody else opened, and looks before it writes: whatever it refuses, it refuses
 before its first change (see `writer.py`).
@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from bethink.errors import Conflict, InvalidInput, NotFound
+from bethink.ids import may_be_new
 from bethink.messages import Message, same_message
 from bethink.records import Node
-from bethink.storage.base import Append, Appended, Fold, Read, Transcript
-from bethink.storage.derive import nodes_within
+from bethink.storage.base import Append, Appended, Attempt, Fold, Read, Refine, Transcript
+from bethink.storage.derive import nodes_within, with_child_replaced
 from bethink.storage.sqlite import checkpoints, states
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.leases import require_lease
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.tail import settle_thread
+from bethink.storage.sqlite.tail import settle_thread, shorten
 from bethink.storage.sqlite.units import copied, intern, last_unit
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
     body_of,
+    decode_attempt,
     decode_message,
     decode_node,
     encode,
@@ -34,7 +38,9 @@ from bethink.storage.sqlite.values import (
 from bethink.threads import CallState, Placed, ThreadInfo, place
 from bethink.values import Namespace
 
-__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "read"]
+__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "read", "refine"]
+
+replace = msgspec.structs.replace
 
 _LAST_SEQ = (1 << SEQ_BITS) - 1
 
@@ -83,8 +89,7 @@ def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tup
 def append(database: Database, batch: Batch) -> Appended:
     """See `storage.base.Append`."""
     request = batch.request
-    found = database.execute(q.find_thread, (batch.path, request.thread_id))
-    existing = _Basis(*found[0]) if found else None
+    existing = _existing(database, batch)
     basis = existing if request.fork_of is None else _parent(database, request, existing)
 
     known = _known(database, basis, batch) if basis is not None else {}
@@ -109,14 +114,30 @@ def append(database: Database, batch: Batch) -> Appended:
     return Appended(tuple(known[message.id] for message in request.messages), added=len(placed.messages), tip=tip)
 
 
+def _existing(database: Database, batch: Batch) -> _Basis | None:
+    """The thread, if it is there, with a tail in which the batch's ids are soon looked up."""
+    found = database.execute(q.find_thread, (batch.path, batch.request.thread_id))
+    if not found:
+        return None
+    thread = _Basis(*found[0])
+    if _may_be_unlisted(batch, thread) and shorten(database, thread.thread):
+        return thread._replace(settled=1)
+    return thread
+
+
+def _may_be_unlisted(batch: Batch, thread: _Basis) -> bool:
+    """Whether the thread may hold a message of the batch that the index of ids does not have."""
+    return not batch.request.fresh and not thread.settled and any(map(may_be_new, batch.bodies))
+
+
 def _known(database: Database, basis: _Basis, batch: Batch) -> dict[str, Message]:
     """Those of the batch that are there already, by id."""
     if batch.request.fresh or not batch.bodies:
         return {}
-    if len(batch.bodies) == 1:
-        rows = database.execute(q.known_message, (*batch.bodies, basis.thread, basis.tip))
-    else:
-        rows = database.execute(q.known_messages, (listed(batch.bodies), basis.thread, basis.tip))
+    ids = (listed(batch.bodies), basis.thread, basis.tip)
+    rows = database.execute(q.known_messages, ids)
+    if _may_be_unlisted(batch, basis):
+        rows += database.execute(q.known_unlisted, ids)
     return {message_id: decode_message(body, seq, group, raw, form) for message_id, seq, group, body, raw, form in rows}
 
 
@@ -167,7 +188,8 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
         seq, raw = message.seq, message.raw
         created = at if message.created_at is batch.request.at else micros(message.created_at)
         row = (first + seq, number, seq, message.id, message.group, message.role, message.pinned, created, at)
-        rows.append((*row, batch.bodies[message.id], raw.json if raw else None, raw.format if raw else None))
+        body = batch.bodies[message.id]
+        rows.append((*row, _listed_at_once(batch, message.id), body, raw.json if raw else None, raw.format if raw else None))
     if len(rows) == 1:
         database.execute(q.add_message, rows[0])
     else:
@@ -176,6 +198,11 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
         database.executemany(q.set_call, _calls_of(number, placed.messages))
     if thread.settled:
         database.execute(q.set_unsettled, (number,))
+
+
+def _listed_at_once(batch: Batch, message_id: str) -> bool:
+    """Whether the index of ids has it from the start. One whose id was made for this call can wait, see tail.py."""
+    return not (batch.request.fresh and may_be_new(message_id))
 
 
 def _calls_of(thread: int, messages: Sequence[Message]) -> list[Row]:
@@ -233,6 +260,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
     copied(database, last)
     _add_nodes(database, thread, nodes)
+    database.execute(q.fork_attempts, (parent.thread, thread))
     checkpoints.fork(database, parent.thread, request, thread)
     states.fork(database, parent.namespace, request.fork_of.thread_id, parent.tip, request.thread_id)
     return _Basis(thread, parent.namespace, parent.tip, True)
@@ -264,8 +292,19 @@ def read(database: Database, request: Read) -> Transcript:
     messages = tuple(
         decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))
     )
+    if request.tree:
+        return Transcript(info, messages, _tree(database, thread), _attempts(database, thread))
     nodes = [decode_node(body) for (body,) in database.execute(q.top_nodes, (thread,))] if request.nodes else ()
     return Transcript(info, messages, tuple(nodes))
+
+
+def _tree(database: Database, thread: int) -> tuple[Node, ...]:
+    nodes = [decode_node(body) for (body,) in database.execute(q.current_nodes, (thread,))]
+    return tuple(sorted(nodes, key=lambda node: (node.level, node.first_seq, node.id)))
+
+
+def _attempts(database: Database, thread: int) -> tuple[Attempt, ...]:
+    return tuple(decode_attempt(body) for (body,) in database.execute(q.attempts_of_thread, (thread,)))
 
 
 # -- fold -----------------------------------------------------------------------------------------------------------------
@@ -281,16 +320,38 @@ def fold(database: Database, request: Fold) -> ThreadInfo:
             expected=request.expected_through,
             actual=info.folded_through,
         )
-    there = {node_id for (node_id,) in database.execute(q.node_ids, (thread,))}
+    known: dict[str, int] = dict(database.execute(q.node_ids, (thread,)))
+    there = {node_id for node_id, replaced in known.items() if not replaced}
     for node in request.nodes:
-        if node.id in there:
+        if node.id in known or node.id in there:
             raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
         if not there.issuperset(node.children) or not _all_there(database, thread, node):
-            raise Conflict(f"something that node {node.id!r} stands for has been forgotten — read the thread and plan again")
+            raise Conflict(
+                f"something that node {node.id!r} stands for was forgotten or replaced — read the thread and plan again"
+            )
         there.add(node.id)
     _add_nodes(database, thread, request.nodes)
     database.execute(q.set_folded, (request.through, thread))
     return find_thread(database, request.namespace, request.thread_id)[1]
+
+
+def refine(database: Database, request: Refine) -> None:
+    """See `storage.base.Refine`."""
+    thread, _ = find_thread(database, request.namespace, request.thread_id)
+    expected, node, attempt = request.expected, request.node, request.attempt
+    rows = database.execute(q.find_node, (expected.id, thread))
+    if not rows or decode_node(rows[0][2]) != expected:
+        raise Conflict(f"node {expected.id!r} has been replaced or changed — read the thread's nodes again")
+    if node is not None:
+        if database.execute(q.find_node, (node.id, thread)):
+            raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
+        number, top, _ = rows[0]
+        database.execute(q.set_replaced, (encode(replace(expected, replaced_by=node.id)), number))
+        database.execute(q.add_node, (thread, node.id, node.first_seq, top, encode(node)))
+        for above, body in database.execute(q.nodes_naming, (thread, expected.id)):
+            database.execute(q.set_node_body, (encode(with_child_replaced(decode_node(body), expected.id, node.id)), above))
+        database.execute(q.drop_attempts, (thread,))
+    database.execute(q.set_attempt, (thread, attempt.node_id, attempt.model, encode(attempt)))
 
 
 def _all_there(database: Database, thread: int, node: Node) -> bool:
