@@ -20,6 +20,7 @@ __all__ = ["block_tokens", "choose_block", "pinned_tokens"]
 # Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
 # afterwards in the same order.
 _SHARES: tuple[tuple[SectionName, float], ...] = (
+    ("project", 0.5),
     ("profile", 0.35),
     ("summary", 0.35),
     ("recalled", 0.35),
