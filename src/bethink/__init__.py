@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         InvalidInput,
         InvalidMessage,
         InvalidNamespace,
+        LimitExceeded,
         MissingExtra,
         NotFound,
         SchemaError,
@@ -45,23 +46,30 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
+    from bethink.handoffs import Handoff
+    from bethink.insights.state.values import Artifact, Entry, State
+    from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
-    from bethink.records import Decision, Insight, Line, Node, Note, Source, Summary
+    from bethink.otel import OpenTelemetry
+    from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
-    from bethink.settings import Backoff, Retention, Settings
+    from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
     from bethink.turns import AsyncTurn, Turn
+    from bethink.usage import Latency, ModelCall, SectionTokens, TurnUsage, UsageReport
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Artifact",
     "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
@@ -79,9 +87,11 @@ __all__ = [
     "CorruptStore",
     "Decision",
     "EmbedderMismatch",
+    "Entry",
     "Explanation",
     "ForgetReceipt",
     "Forgotten",
+    "Handoff",
     "Hierarchy",
     "Hit",
     "Hybrid",
@@ -91,15 +101,23 @@ __all__ = [
     "InvalidMessage",
     "InvalidNamespace",
     "LanguageModel",
+    "Latency",
     "Lease",
+    "LimitExceeded",
+    "LimitWarning",
+    "Limits",
     "Line",
+    "Listener",
     "Memory",
     "Message",
     "Messages",
     "MissingExtra",
+    "ModelCall",
     "Node",
     "NotFound",
     "Note",
+    "OpenTelemetry",
+    "Oversize",
     "Part",
     "Policy",
     "Problem",
@@ -113,9 +131,12 @@ __all__ = [
     "Retention",
     "SchemaError",
     "Scored",
+    "SectionTokens",
     "Settings",
     "SlidingWindow",
     "Source",
+    "State",
+    "StateEntry",
     "Stats",
     "StoreBusy",
     "StoreClosed",
@@ -132,8 +153,10 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "Turn",
+    "TurnUsage",
     "Turns",
     "Usage",
+    "UsageReport",
     "Verification",
     "policy_from",
 ]
@@ -168,6 +191,7 @@ _HOMES = {
         "InvalidInput",
         "InvalidMessage",
         "InvalidNamespace",
+        "LimitExceeded",
         "MissingExtra",
         "NotFound",
         "SchemaError",
@@ -176,19 +200,25 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
+    "handoffs": ("Handoff",),
+    "insights.state.values": ("Artifact", "Entry", "State"),
+    "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
-    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "Summary"),
+    "otel": ("OpenTelemetry",),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
-    "settings": ("Backoff", "Retention", "Settings"),
+    "settings": ("Backoff", "Oversize", "Retention", "Settings"),
+    "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
+    "usage": ("Latency", "ModelCall", "SectionTokens", "TurnUsage", "UsageReport"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -23,17 +23,24 @@ from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
+from bethink.handoffs import Handoff
+from bethink.insights.state.by_hand import DecisionGiven, given
+from bethink.insights.state.values import Artifact, State
+from bethink.limits import Limits
 from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
-from bethink.settings import Settings
+from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
+from bethink.steps.handoff import task_message
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
 from bethink.turns import AsyncTurn
+from bethink.usage import UsageReport
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
@@ -86,10 +93,13 @@ class AsyncMemory:
         settings: Settings | None = None,
         embedder: Embedder | Literal["auto"] | None = "auto",
         counter: TokenCounter | None = None,
+        for_model: str = "",
         clock: Clock | None = None,
         ranker: Ranker | None = None,
         language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
+        limits: Limits | None = None,
+        listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
@@ -99,9 +109,12 @@ class AsyncMemory:
             settings=settings,
             embedder=embedder,
             counter=counter,
+            for_model=for_model,
             clock=clock,
             ranker=ranker,
             policy=policy,
+            limits=limits,
+            listener=listener,
             durability=durability,
             store=store,
         )
@@ -138,8 +151,10 @@ class AsyncMemory:
     def user(self, user_id: str) -> AsyncMemory:
         return AsyncMemory._of(self._sync.user(user_id))
 
-    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> AsyncThread:
-        return AsyncThread(self._sync.thread(thread_id, policy=policy))
+    def thread(
+        self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None
+    ) -> AsyncThread:
+        return AsyncThread(self._sync.thread(thread_id, policy=policy, limits=limits))
 
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
@@ -180,7 +195,7 @@ class AsyncMemory:
     async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit)
+        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
 
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
@@ -203,6 +218,9 @@ class AsyncMemory:
 
     async def stats(self) -> Stats:
         return await _hop(self._sync.stats)
+
+    async def usage(self) -> UsageReport:
+        return await _hop(self._sync.usage)
 
     async def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
         return await _hop(self._sync.flush, progress=progress)
@@ -284,7 +302,8 @@ class AsyncThread:
 
         # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
         request = self._sync._append_request(messages, expected_tip)
-        return await appends_to(self._sync._engine.store).append(request)
+        with self._sync._engine.appending(request):
+            return await appends_to(self._sync._engine.store).append(request)
 
     def turn(self, *, timeout: timedelta = timedelta(seconds=90), lease: timedelta = timedelta(seconds=60)) -> AsyncTurn:
         return AsyncTurn(self._sync.turn(timeout=timeout, lease=lease))
@@ -295,17 +314,32 @@ class AsyncThread:
     async def info(self) -> ThreadInfo:
         return await _hop(self._sync.info)
 
-    async def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
-        context = await _hop(self._sync.context, query, budget=budget, policy=policy)
+    async def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        limits: Limits | None = None,
+    ) -> Context:
+        # Taken as values here and not on the worker thread: the caller may change his tools from now on.
+        asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
+        context = await _hop(self._sync._build, asked)
         worker = _loop_worker(self._sync._engine)
         if worker is not None:
             worker.start()
         return context
 
+    async def usage(self) -> UsageReport:
+        return await _hop(self._sync.usage)
+
     async def refine(self, *, limit: int | None = None) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit)
+        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit, limits=self._sync._limits)
 
     async def summaries(self) -> list[SummaryNode]:
         return await _hop(self._sync.summaries)
@@ -324,6 +358,61 @@ class AsyncThread:
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)
+
+    async def state(self) -> State:
+        return await _hop(self._sync.state)
+
+    async def set_state(
+        self,
+        *,
+        project: str | None = None,
+        goal: str | None = None,
+        phase: str | None = None,
+        decisions: Iterable[DecisionGiven] = (),
+        facts: Iterable[str] = (),
+        completed: Iterable[str] = (),
+        artifacts: Iterable[str | Artifact] = (),
+        questions: Iterable[str] = (),
+        answers: Mapping[str, str] | None = None,
+        withdraw: Iterable[str] = (),
+    ) -> State:
+        # Taken as values here and not on the worker thread.
+        found = given(
+            project=project,
+            goal=goal,
+            phase=phase,
+            decisions=decisions,
+            facts=facts,
+            completed=completed,
+            artifacts=artifacts,
+            questions=questions,
+            answers=answers,
+            withdraw=withdraw,
+        )
+        return await _hop(self._sync._set_state, found)
+
+    async def state_block(self, budget: int) -> str:
+        return await _hop(self._sync.state_block, budget)
+
+    async def handoff(
+        self,
+        task: str,
+        *,
+        artifacts: Iterable[str | Artifact] = (),
+        constraints: Iterable[str] = (),
+        budget: int | None = None,
+        thread_id: str | None = None,
+    ) -> Handoff[AsyncThread]:
+        # Likewise.
+        message = task_message(task, artifacts, constraints)
+        handed = await _hop(self._sync._handoff, message, budget, thread_id)
+        return Handoff(thread=AsyncThread(handed.thread), context=handed.context, parent_id=handed.parent_id)
+
+    async def handoffs(self) -> list[ThreadInfo]:
+        return await _hop(self._sync.handoffs)
+
+    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+        return await _hop(self._sync.conclude, text, artifacts=artifacts, name=name)
 
     async def checkpoint(
         self,

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from threading import Lock
 from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.checkpoints import CheckpointInfo
 from bethink.compaction.extractive import choose
 from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
+from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
-from bethink.records import AnyRecord, Insight, Line, Note, Receipt, RecordKind, Summary
+from bethink.models.measure import Measure, counter_for
+from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
+    Append,
     Forget,
     ForgetReceipt,
-    Pending,
     Put,
     Scan,
+    Scanned,
     Scope,
     Store,
-    StoredMessage,
     StoredRecord,
 )
-from bethink.threads import ThreadInfo
+from bethink.telemetry import Telemetry
+from bethink.usage import Counted
 from bethink.values import Namespace
 
 __all__ = ["Engine", "Known", "Watcher"]
@@ -85,9 +88,14 @@ class Watcher(Protocol):
 class Engine:
     """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
 
+    `counter` counts what is stored, `measure` what a context costs.
+
     Attributes:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
+        counted: how much of the threads seen last has been counted (see `steps.usage`).
+        limits: of the memory: what is done for it in the background keeps to them.
+        telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
     """
 
@@ -96,22 +104,32 @@ class Engine:
         store: Store,
         *,
         clock: Clock,
-        counter: TokenCounter,
+        counter: TokenCounter | None,
         embedder: Embedder | None,
         settings: Settings,
         ranker: Ranker,
         language_model: LanguageModel | AsyncLanguageModel | None = None,
+        telemetry: Telemetry | None = None,
+        limits: Limits = NO_LIMITS,
+        for_model: str = "",
     ) -> None:
         self.store = store
         self.clock = clock
-        self.counter = CachedCounter(counter)
+        self.counter = CachedCounter(counter or counter_for(for_model))
+        self._own_counter = counter is not None
+        self._measure = Measure(self.counter, for_model)
+        self._counters = {self.counter.name: self.counter}
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.language_model = language_model
+        self.telemetry = telemetry or Telemetry()
+        self.limits = limits
         self.watcher: Watcher | None = None
         self.settings = settings
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
+        self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
+        self._entries: _Last[Namespace, tuple[int, dict[str, tuple[StateEntry, ...]]]] = _Last(_NAMESPACES)
         self._bound = False
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
@@ -128,6 +146,15 @@ class Engine:
             self._choices.keep(wording, positions)
         return positions
 
+    def measure(self, for_model: str | None = None) -> Measure:
+        """How a context is measured for the model that reads it; for the memory's own, if none is named here."""
+        if for_model is None or for_model == self._measure.model:
+            return self._measure
+        if self._own_counter:
+            return Measure(self.counter, for_model)
+        counter = counter_for(for_model)
+        return Measure(self._counters.setdefault(counter.name, CachedCounter(counter)), for_model)
+
     def notice(self, namespace: Namespace, thread_id: str, *, folded: bool, unscored: bool = False) -> None:
         """Tell the watcher."""
         if self.watcher is not None:
@@ -141,15 +168,25 @@ class Engine:
 
     def forget(self, request: Forget) -> ForgetReceipt:
         """Forget in the database, and in what this process keeps at hand."""
-        receipt = self.store.forget(request)
-        self.counter.forget()
+        with self.telemetry.span("forget", namespace=request.scope.namespace):
+            receipt = self.store.forget(request)
+        for counter in list(self._counters.values()):
+            counter.forget()
         if self.embedder is not None:
             self.embedder.forget()
         self._choices.clear()
         self._known.clear()
+        self.counted.clear()
+        self._entries.clear()
         if self.watcher is not None:
             self.watcher.forgot()
         return receipt
+
+    def appending(self, request: Append) -> AbstractContextManager[object]:
+        """The span of an append, which is done in several ways."""
+        return self.telemetry.span(
+            "append", namespace=request.namespace, thread_id=request.thread_id, messages=len(request.messages)
+        )
 
     def ask(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
         """Run a step with the language model, each call within `settings.model_timeout`; see `models.language.run`.
@@ -204,7 +241,7 @@ class Engine:
             self._bound = True
         return self.embedder
 
-    def pages(self, scan: Scan) -> Iterator[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo]:
+    def pages(self, scan: Scan) -> Iterator[Scanned]:
         """Every item of a scan, page after page."""
         while True:
             page = self.store.scan(scan)
@@ -267,9 +304,23 @@ class Engine:
             summaries=tuple(summaries),
         )
 
+    def entries(self, namespace: Namespace) -> dict[str, tuple[StateEntry, ...]]:
+        """The entries of the states of a namespace by thread, as they were put; read once for each revision, as `known` is."""
+        revision = self.store.revision(namespace)
+        at, entries = self._entries.get(namespace) or (None, None)
+        if entries is None or at != revision:
+            found: dict[str, list[StateEntry]] = {}
+            for stored in self.records(Scope(namespace), kinds=("state",), current=False):
+                if isinstance(stored.record, StateEntry):
+                    found.setdefault(stored.record.thread_id, []).append(stored.record)
+            entries = {thread_id: tuple(of_thread) for thread_id, of_thread in found.items()}
+            self._entries.keep(namespace, (revision, entries))
+        return entries
+
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
-        self.store.put(Put(namespace=namespace, records=records))
+        with self.telemetry.span("store", namespace=namespace, records=len(records)):
+            self.store.put(Put(namespace=namespace, records=records))
 
 
 class _Last(Generic[_K, _V]):

@@ -10,6 +10,7 @@
     │  └─ Forgotten                         it was here; `forget` removed it or what it was made of
     ├─ Conflict                             somebody wrote first, or an id is used for something else
     │  └─ ThreadBusy                        it is somebody else's turn: until when
+    ├─ LimitExceeded                        a limit that the caller set: which, and by how much
     ├─ MissingExtra          (ImportError)  an optional package is not installed: the install line
     └─ StoreError                           the database: cause on `__cause__`
        ├─ StoreBusy                         locked by another process for longer than the timeout
@@ -38,6 +39,7 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "LimitExceeded",
     "MissingExtra",
     "NotFound",
     "SchemaError",
@@ -151,6 +153,27 @@ class ThreadBusy(Conflict):
 
     def __reduce__(self) -> tuple[type[ThreadBusy], tuple[str, datetime, str]]:
         return type(self), (self.thread_id, self.until, self.holder)
+
+
+class LimitExceeded(BethinkError):
+    """A limit that the caller set (`Limits`) was reached. Nothing of what was asked for is stored.
+
+    Attributes:
+        limit: the field of `Limits`.
+        most, found: the limit, and what it would be; both in `unit`.
+    """
+
+    def __init__(self, limit: str, most: float, found: float, unit: str, fix: str) -> None:
+        self.limit = limit
+        self.most = most
+        self.found = found
+        self.unit = unit
+        self.fix = fix
+        by = f"{found - most:,.10g} more than" if found > most else "all of"
+        super().__init__(f"limits.{limit}: {found:,.10g} {unit}, {by} the {most:,.10g} allowed — {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.limit, self.most, self.found, self.unit, self.fix)
 
 
 class MissingExtra(BethinkError, ImportError):

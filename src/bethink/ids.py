@@ -11,7 +11,7 @@ import hashlib
 import os
 from datetime import datetime
 
-__all__ = ["derived_id", "new_id"]
+__all__ = ["derived_id", "may_be_new", "new_id"]
 
 _VARIANT = {f"{digit:x}": f"{0b1000 | (digit & 0b11):x}" for digit in range(16)}
 
@@ -19,6 +19,11 @@ _VARIANT = {f"{digit:x}": f"{0b1000 | (digit & 0b11):x}" for digit in range(16)}
 def new_id(at: datetime) -> str:
     """A fresh UUIDv7 for the instant `at` (aware)."""
     return _uuid7(at, os.urandom(10).hex())
+
+
+def may_be_new(given: str) -> bool:
+    """Whether an id looks as those of `new_id` do. Others may look so too."""
+    return len(given) == 36 and given[14] == "7" and given[8] == given[13] == given[18] == given[23] == "-"
 
 
 def derived_id(at: datetime, *parts: str) -> str:

@@ -25,6 +25,7 @@ from typing_extensions import Self
 from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
+from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
 from bethink.retrieval.recall import Searchable
@@ -34,6 +35,7 @@ from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
 from bethink.steps.recall import embed_pending, recall_from, reembed
 from bethink.steps.replay import replay
+from bethink.steps.usage import usage_of
 from bethink.storage.base import (
     Cite,
     Forget,
@@ -47,8 +49,10 @@ from bethink.storage.base import (
     Store,
     Verification,
 )
-from bethink.thread import Thread, policy_or
+from bethink.telemetry import Listener, Telemetry
+from bethink.thread import Thread, limits_within, policy_or
 from bethink.threads import ThreadInfo
+from bethink.usage import UsageReport
 from bethink.values import Namespace, check_id, check_json, check_namespace, check_text, utc
 
 if TYPE_CHECKING:
@@ -89,12 +93,16 @@ class Memory:
         namespace: whose memory. Its first segment is the tenant.
         settings: budgets, triggers, sizes (see `Settings`).
         embedder: "auto" takes the default embedder if its extra is installed, and none otherwise; None searches words alone.
-        counter: counts tokens; the built-in one errs upwards for every model.
+        counter: counts tokens, for every model. By default as `for_model` says, or the built-in one, which errs upwards.
+        for_model: the name of the model that reads the contexts, such as "gpt-4o": its frames, images and tools are counted as
+            its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
             to text. None does without. By default it writes better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
+        limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
+        listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
 
@@ -111,28 +119,35 @@ class Memory:
         settings: Settings | None = None,
         embedder: Embedder | Literal["auto"] | None = "auto",
         counter: TokenCounter | None = None,
+        for_model: str = "",
         clock: Clock | None = None,
         ranker: Ranker | None = None,
         language_model: GivenModel | None = None,
         policy: Policy | None = None,
+        limits: Limits | None = None,
+        listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
     ) -> None:
         from bethink.engine import Engine
         from bethink.models.language import as_model
-        from bethink.models.tokens import BuiltinCounter
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
         self._policy = policy_or(policy, Hybrid())
+        self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
+        check_text(for_model, "for_model")
         self._engine: Engine = Engine(
             store if store is not None else _open_store(path, durability),
             clock=clock or SystemClock(),
-            counter=counter or BuiltinCounter(),
+            counter=counter,
+            for_model=for_model,
             embedder=_default_embedder() if embedder == "auto" else embedder,
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
+            telemetry=Telemetry(listener),
+            limits=self._limits,
         )
         if model is not None:
             self._use_model(model)
@@ -152,11 +167,12 @@ class Memory:
             self._engine.watcher = worker_for(self._engine)
 
     @classmethod
-    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy) -> Memory:
+    def _of(cls, engine: Engine, namespace: Namespace, policy: Policy, limits: Limits = NO_LIMITS) -> Memory:
         memory = cls.__new__(cls)
         memory._namespace = namespace
         memory._engine = engine
         memory._policy = policy
+        memory._limits = limits
         return memory
 
     def __repr__(self) -> str:
@@ -177,19 +193,26 @@ class Memory:
 
     def scope(self, *segments: str) -> Memory:
         """The memory of a namespace below this one, on the same database. Nothing is written."""
-        return Memory._of(self._engine, check_namespace((*self._namespace, *segments)), self._policy)
+        return Memory._of(self._engine, check_namespace((*self._namespace, *segments)), self._policy, self._limits)
 
     def user(self, user_id: str) -> Memory:
         """The memory of one user: `scope(user_id)`."""
         return self.scope(user_id)
 
-    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None) -> Thread:
+    def thread(self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None) -> Thread:
         """A conversation of this namespace; without an id, a new one. Nothing is written before the first message.
 
         Args:
             policy: what of it stays in view through this handle, if not as the memory says.
+            limits: of this handle; what they leave out, the memory says.
         """
-        return Thread(self._engine, self._namespace, thread_id, policy_or(policy, self._policy))
+        return Thread(
+            self._engine,
+            self._namespace,
+            thread_id,
+            policy_or(policy, self._policy),
+            limits_within(limits, self._limits),
+        )
 
     def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         """The threads of this namespace, oldest first; with `below`, also of the namespaces below it."""
@@ -276,9 +299,13 @@ class Memory:
         return Profile(subject.casefold(), tuple(ProfileEntry(insight, score) for insight, score in chosen))
 
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
-        """Long-term records, oldest first; with `current=False` also those that were superseded or archived."""
+        """Long-term records, oldest first; with `current=False` also those that were superseded or archived.
+
+        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`.
+        """
         derive(self._engine, self._namespace)
-        found = self._engine.records(Scope(self._namespace, below), kinds=None if kind is None else (kind,), current=current)
+        kinds: tuple[RecordKind, ...] = ("note", "insight", "summary") if kind is None else (kind,)
+        found = self._engine.records(Scope(self._namespace, below), kinds=kinds, current=current)
         return [stored.record for stored in found]
 
     def cite(self, *record_ids: str) -> list[AnyRecord]:
@@ -317,7 +344,7 @@ class Memory:
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self._namespace, below=below, limit=limit)
+        return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits)
 
     # -- looking back and forgetting --------------------------------------------------------------------------------------
 
@@ -328,7 +355,8 @@ class Memory:
             NotFound: no such receipt here.
             Forgotten: something it shows has been forgotten since.
         """
-        return replay(self._engine, self._namespace, check_id(receipt_id, "receipt id"))
+        with self._engine.telemetry.span("replay", namespace=self._namespace):
+            return replay(self._engine, self._namespace, check_id(receipt_id, "receipt id"))
 
     def forget(
         self,
@@ -396,6 +424,10 @@ class Memory:
         """Counts of this namespace and all below it, and facts of the database."""
         return self._engine.store.stats(Scope(self._namespace, subtree=True))
 
+    def usage(self) -> UsageReport:
+        """What the contexts and model calls of this namespace and all below it took together (see `Thread.usage`)."""
+        return usage_of(self._engine, Scope(self._namespace, subtree=True))
+
     def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Embed everything in this namespace and below that waits for its vector; returns how many."""
         return embed_pending(self._engine, Scope(self._namespace, subtree=True), progress=progress)
@@ -430,9 +462,10 @@ class Memory:
             end: end each conversation: its summary is made and the profile brought up to date.
             progress: called with a number of messages each time that many are stored.
         """
-        return import_file(
-            self._engine, self._namespace, Path(path), format=format, on_error=on_error, end=end, progress=progress
-        )
+        with self._engine.telemetry.span("import", namespace=self._namespace):
+            return import_file(
+                self._engine, self._namespace, Path(path), format=format, on_error=on_error, end=end, progress=progress
+            )
 
     def close(self) -> None:
         """Close the database, for every view of it. Closing twice is fine.

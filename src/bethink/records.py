@@ -2,7 +2,8 @@
 
     Record ─┬─ Note       text as given, by `store()`
             ├─ Insight    one curated fact about somebody: the profile is made of these
-            └─ Summary    of a thread that was ended
+            ├─ Summary    of a thread that was ended
+            └─ StateEntry one thing that the state of a thread's work is made of
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
 
@@ -24,6 +25,7 @@ from bethink.messages import Trust
 
 __all__ = [
     "AnyRecord",
+    "Cut",
     "Decision",
     "Done",
     "Importance",
@@ -37,14 +39,17 @@ __all__ = [
     "Record",
     "RecordKind",
     "Source",
+    "StateEntry",
+    "StatePart",
     "Summary",
     "Topic",
 ]
 
-Done: TypeAlias = Literal["folded", "left out", "promoted", "waits"]
+Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
+StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
 
 
@@ -106,7 +111,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"` or `"summary"`."""
+        """`"note"`, `"insight"`, `"summary"` or `"state"`."""
         raise NotImplementedError("a Record is always one of its kinds")
 
     @property
@@ -157,7 +162,41 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summar
         return "summary"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary
+class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="state"):
+    """One thing that the state of a thread's work is made of. It never changes: the state is what the entries add up to.
+
+    It lives and dies with its thread, and goes with the first of its sources that is forgotten: nobody can say which of its
+    words came from which. Search does not find it; what it was drawn from is found.
+
+    Attributes:
+        thread_id: whose state.
+        part: what sort of thing. An "answer" closes the question `about`; "project" names the work that the thread is part of.
+        seq: where in the thread it was said, or the thread's tip when it was set by hand.
+        place: orders the entries of one message, or of one call.
+        because: the reason of a decision.
+        key: what it is about: a later entry of the same part and key takes its place. "" for nothing in particular.
+        old: of a decision or fact, the words of what it replaces.
+        ref, digest: of an artifact, where it is, and a digest of what it held.
+        about: of an answer, the id of its question.
+    """
+
+    thread_id: str
+    part: StatePart
+    seq: int = 0
+    place: int = 0
+    because: str = ""
+    key: str = ""
+    old: str = ""
+    ref: str = ""
+    digest: str = ""
+    about: str = ""
+
+    @property
+    def kind(self) -> RecordKind:
+        return "state"
+
+
+AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -215,8 +254,8 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     Attributes:
         policy: the name of the policy; "budget" where they did not fit, "pairing" where a result is awaited.
-        done: folded into summaries, left out of view, waiting for a result; or promoted: in view with another tier than the one
-            it was appended with.
+        done: folded into summaries, left out of view, waiting for a result, or shown shortened; or promoted: in view with
+            another tier than the one it was appended with.
         messages: which, as inclusive seq ranges in order.
         tokens: what they would take; 0 where that was not counted.
     """
@@ -233,12 +272,34 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return sum(last - first + 1 for first, last in self.messages)
 
 
+class Cut(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How one text of a message is shown shortened (see `context.cutting`). Holds places, no words.
+
+    Attributes:
+        seq: of the message.
+        part: which of its contents and calls, counted from 0: its parts, or its content as one; then its tool calls.
+        leaf: which string within the arguments of a call, in their order; -1 for all of it.
+        start, end: characters that are kept there.
+        tokens: what the whole of it counts.
+    """
+
+    seq: int
+    part: int
+    leaf: int
+    start: int
+    end: int
+    tokens: int
+
+
 class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one context was made of: ids, never text, and all that is needed to build the same bytes again.
 
     Attributes:
         pinned, recent: the messages shown verbatim, as inclusive seq ranges in order: those always in view, and the newest.
-        cuts: recent messages shown shortened, each (seq, characters kept at the start, characters kept at the end).
+        cuts: texts of recent messages that are shown shortened, in order.
+        memory_before: the seq of the message that the memory message stands before; 0 for right after the pinned messages.
+        for_model: the model whose frames were counted; "" where none was named.
+        around: what the request counts besides its messages, each (name, tokens).
         digest: SHA-256 of the context's messages; `replay` compares.
         query_digest: SHA-256 of the query, so that the words asked are not kept a second time.
         policy, decisions: which policy chose what is in view, and what was done with the rest. `replay` needs neither.
@@ -257,6 +318,9 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lines: tuple[ReceiptLine, ...] = ()
     pinned: tuple[tuple[int, int], ...] = ()
     recent: tuple[tuple[int, int], ...] = ()
-    cuts: tuple[tuple[int, int, int], ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    memory_before: int = 0
+    for_model: str = ""
+    around: tuple[tuple[str, int], ...] = ()
     policy: str = ""
     decisions: tuple[Decision, ...] = ()

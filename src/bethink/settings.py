@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from bethink.errors import InvalidInput
+from bethink.errors import BudgetError, InvalidInput
 
-__all__ = ["Backoff", "Retention", "Settings"]
+__all__ = ["Backoff", "Boundary", "Keep", "LineOrder", "MemoryPlace", "Oversize", "Retention", "Settings", "check_choice"]
+
+Keep: TypeAlias = Literal["both", "start", "end"]
+Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
+LineOrder: TypeAlias = Literal["edges", "ranked", "chronological"]
+MemoryPlace: TypeAlias = Literal["start", "question"]
+_Answer: TypeAlias = Literal["cut", "error"]
+
+
+def check_choice(given: object, field: str, choices: Any) -> None:
+    """Raise InvalidInput for a value that is none of a `Literal`'s."""
+    if given not in get_args(choices):
+        raise InvalidInput(field, "not one of its choices", f"use one of {', '.join(get_args(choices))}")
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +36,32 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 1.5
     medium: float = 1.0
     low: float = 0.8
+
+
+class Oversize(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with a message that is larger than the room for it in a context. What is stored stays whole.
+
+    Pinned messages are never cut; older messages that do not fit are left out.
+
+    Attributes:
+        question: the newest user message: "error" has it verbatim, or a `BudgetError` where it alone does not fit; "cut"
+            shortens it where it, or what follows it in its turn, would not fit.
+        turn: what follows the newest user message (answers, calls, results): "cut" shortens it, and leaves out what does not
+            even fit so; "error" is a `BudgetError` where it does not fit whole.
+        keep: which end of a text that is cut. Of both, the start has two thirds.
+        boundary: the coarsest place to cut at; finer ones are taken where it would cost half of what fits.
+    """
+
+    question: _Answer = "error"
+    turn: _Answer = "cut"
+    keep: Keep = "both"
+    boundary: Boundary = "paragraph"
+
+    def __post_init__(self) -> None:
+        check_choice(self.question, "oversize.question", _Answer)
+        check_choice(self.turn, "oversize.turn", _Answer)
+        check_choice(self.keep, "oversize.keep", Keep)
+        check_choice(self.boundary, "oversize.boundary", Boundary)
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +104,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         node_fan_in: that many nodes of a level are summarised by one of the next.
         memory_share: share of the budget for what is not recent messages (profile, recalled lines, summary); where the talk is
             short, also what it leaves below the compaction trigger.
+        memory_at: where the memory message stands: "start", after the pinned messages; or "question", right before the newest
+            user message, so that what comes before it stays the same from turn to turn (for a provider's cache) and what is
+            remembered is near the end.
+        line_order: how profile and recalled lines stand in their sections: "edges" puts the highest scores nearest to the start
+            or the end of the whole context, since models overlook what is in the middle; "ranked" by score; "chronological"
+            by time. Lines of summaries are always in the order in which things were said.
+        oversize: what is done with a message larger than the room for it.
         profile_size: how many insights the profile holds; the lowest scores beyond it are archived.
         summary_tokens: at most this many tokens of lines in a session summary.
         recall_limit: how many hits `recall` returns when `k` is not given.
@@ -93,6 +138,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     node_tokens: int = 160
     node_fan_in: int = 6
     memory_share: float = 0.35
+    memory_at: MemoryPlace = "start"
+    line_order: LineOrder = "edges"
+    oversize: Oversize = Oversize()
     profile_size: int = 20
     summary_tokens: int = 200
     recall_limit: int = 8
@@ -108,8 +156,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary_instructions: str = ""
 
     def __post_init__(self) -> None:
+        if self.window < 1:
+            raise BudgetError(self.window, 1, (("one of the tokens", 1),), of="settings.window")
         for name in (
-            "window",
             "segment_messages",
             "node_tokens",
             "profile_size",
@@ -135,3 +184,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("settings.importance", f"{self.importance!r}", 'use "rules" or "model"')
         if self.model_timeout is not None and self.model_timeout <= timedelta():
             raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")
+        check_choice(self.memory_at, "settings.memory_at", MemoryPlace)
+        check_choice(self.line_order, "settings.line_order", LineOrder)

@@ -4,33 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.formats import from_any
+from bethink.handoffs import Handoff
 from bethink.ids import new_id
+from bethink.insights.state.by_hand import DecisionGiven, given
+from bethink.insights.state.by_hand import Given as Stated
+from bethink.insights.state.values import Artifact, State
+from bethink.limits import NO_LIMITS, Limits
 from bethink.marks import Scored, Tiered
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
+from bethink.settings import Oversize
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
-from bethink.steps.context import build_context
+from bethink.steps.context import Asked, asked_for, build_context
+from bethink.steps.handoff import conclude, hand_on, handoffs, namespace_of_handoff, task_message
 from bethink.steps.promote import promote, scores, tiers
 from bethink.steps.reflect import reflect
+from bethink.steps.state import read_state, set_state
 from bethink.steps.summaries import SummaryNode, expand, summaries
+from bethink.steps.usage import usage_of
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.turns import Turn
-from bethink.values import Namespace, check_id, check_text
+from bethink.usage import UsageReport
+from bethink.values import Namespace, check_id
 
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
     from bethink.steps.refine import RefineReport
 
-__all__ = ["Given", "Thread", "policy_or"]
+__all__ = ["Given", "Thread", "limits_within", "policy_or"]
 
 Given: TypeAlias = "Message | Mapping[str, Any]"
 """A message as a caller may give it: a `Message`, an OpenAI chat dict, or an OpenAI Responses item."""
@@ -39,11 +49,14 @@ Given: TypeAlias = "Message | Mapping[str, Any]"
 class Thread:
     """One conversation. A handle: making it reads and writes nothing."""
 
-    def __init__(self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy) -> None:
+    def __init__(
+        self, engine: Engine, namespace: Namespace, thread_id: str | None, policy: Policy, limits: Limits = NO_LIMITS
+    ) -> None:
         self._engine = engine
         self._namespace = namespace
         self._id = new_id(engine.clock.now()) if thread_id is None else check_id(thread_id, "thread_id")
         self._policy = policy
+        self._limits = limits
 
     def __repr__(self) -> str:
         return f"Thread({self._id!r}, namespace={self.namespace!r})"
@@ -96,7 +109,9 @@ class Thread:
             InvalidMessage: one of them cannot be taken (unknown role, a tool result without its call, ...).
             Conflict: the thread's tip is not `expected_tip`, or an id is there with other content.
         """
-        return self._engine.store.append(self._append_request(messages, expected_tip))
+        request = self._append_request(messages, expected_tip)
+        with self._engine.appending(request):
+            return self._engine.store.append(request)
 
     def _append_request(self, messages: Iterable[Given], expected_tip: int | None) -> Append:
         given = [from_any(message, field=f"messages[{index}]") for index, message in enumerate(messages)]
@@ -139,7 +154,17 @@ class Thread:
         """
         return self._engine.store.read(Read(namespace=self.namespace, thread_id=self._id, limit=0)).thread
 
-    def context(self, query: str | None = None, *, budget: int | None = None, policy: Policy | None = None) -> Context:
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        budget: int | None = None,
+        policy: Policy | None = None,
+        oversize: Oversize | Literal["cut", "error"] | None = None,
+        for_model: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        limits: Limits | None = None,
+    ) -> Context:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
 
         Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
@@ -148,14 +173,51 @@ class Thread:
         Args:
             query: what to recall for; the newest user message if left out.
             policy: what stays in view this time, if not as the thread or the memory says.
+            oversize: what is done with a message of the current turn that is larger than the room for it, if not as
+                `settings.oversize` says: "cut" shortens also the newest user message, "error" shortens nothing.
+            for_model: the model that reads it, if not the one the memory was opened for.
+            tools: schemas that the request will offer: counted in, and handed back as `Context.tools`. With tools or a model
+                named, the budget is that of the whole request, with what begins the reply.
+            limits: for this time; what they leave out, the thread or the memory says.
 
         Raises:
-            BudgetError: what must be in it (pinned messages and notes, the newest user message) does not fit, or the budget is
-                below 1.
+            LimitExceeded: the budget is above the limit, what is pinned above that of the memory message, or it took too long.
+            BudgetError: what must be in it (tools, pinned messages and notes, the newest user message) does not fit, or the
+                budget is below 1.
+            InvalidInput: a tool that is not JSON.
         """
-        if query is not None:
-            check_text(query, "query")
-        return build_context(self._engine, self.namespace, self._id, query, budget, policy_or(policy, self._policy))
+        return self._build(self._asked(query, budget, policy, oversize, for_model, tools, limits))
+
+    def _asked(
+        self,
+        query: str | None,
+        budget: int | None,
+        policy: Policy | None,
+        oversize: Oversize | Literal["cut", "error"] | None,
+        for_model: str | None,
+        tools: Sequence[Mapping[str, Any]],
+        limits: Limits | None,
+    ) -> Asked:
+        return asked_for(
+            policy_or(policy, self._policy),
+            query=query,
+            budget=budget,
+            oversize=oversize,
+            for_model=for_model,
+            tools=tools,
+            limits=limits_within(limits, self._limits),
+        )
+
+    def _build(self, asked: Asked) -> Context:
+        return build_context(self._engine, self.namespace, self._id, asked)
+
+    def usage(self) -> UsageReport:
+        """What the contexts and model calls of this thread took: tokens by section, what was saved against the full history,
+        seconds by step, compactions, cost. Nothing of a fork's parent; a forgotten context no longer counts.
+
+        Reads a small row for each context: about 20 µs.
+        """
+        return usage_of(self._engine, Scope(self.namespace), self._id)
 
     def refine(self, *, limit: int | None = None) -> RefineReport:
         """Ask the language model for every summary of this thread that is due, and wait for it.
@@ -173,7 +235,7 @@ class Thread:
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self.namespace, self._id, limit=limit)
+        return refine(self._engine, self.namespace, self._id, limit=limit, limits=self._limits)
 
     def summaries(self) -> list[SummaryNode]:
         """The summary nodes of the thread, by level and by what they cover, with the last attempts of models at them. [] if
@@ -226,7 +288,130 @@ class Thread:
         Raises:
             NotFound: there is no such thread.
         """
-        return reflect(self._engine, self.namespace, self._id)
+        with self._engine.telemetry.span("end", namespace=self.namespace, thread_id=self._id):
+            return reflect(self._engine, self.namespace, self._id)
+
+    def state(self) -> State:
+        """The state of the work in this thread, or of the project it is part of: goal, phase, decisions with their reasons,
+        facts, finished tasks, artifacts, open questions, and what is no longer current.
+
+        Entries are drawn by rule from what users and assistants said and what tools wrote, and set with `set_state`. Empty for
+        a thread that is not there.
+        """
+        return read_state(self._engine, self.namespace, self._id)
+
+    def set_state(
+        self,
+        *,
+        project: str | None = None,
+        goal: str | None = None,
+        phase: str | None = None,
+        decisions: Iterable[DecisionGiven] = (),
+        facts: Iterable[str] = (),
+        completed: Iterable[str] = (),
+        artifacts: Iterable[str | Artifact] = (),
+        questions: Iterable[str] = (),
+        answers: Mapping[str, str] | None = None,
+        withdraw: Iterable[str] = (),
+    ) -> State:
+        """Add to the state by hand, all or nothing; returns the state afterwards. Nothing is overwritten: a goal or phase takes
+        the place of the former, the rest is added, and `State.history` keeps what is no longer current.
+
+        Args:
+            project: the work that this thread is part of. All threads of the namespace that say so share one state.
+            decisions: each what was decided, or `(what, because)`.
+            artifacts: each a path or URI, or an `Artifact` that also says what it is.
+            answers: answers to open questions, by the questions' ids.
+            withdraw: ids of entries that are not, or no longer, so.
+
+        Raises:
+            InvalidInput: one of them cannot be taken, or nothing is given.
+            NotFound: an answer or a withdrawal names nothing that is current.
+        """
+        found = given(
+            project=project,
+            goal=goal,
+            phase=phase,
+            decisions=decisions,
+            facts=facts,
+            completed=completed,
+            artifacts=artifacts,
+            questions=questions,
+            answers=answers,
+            withdraw=withdraw,
+        )
+        return self._set_state(found)
+
+    def _set_state(self, found: Stated) -> State:
+        return set_state(self._engine, self.namespace, self._id, found)
+
+    def state_block(self, budget: int) -> str:
+        """The state as a text of at most `budget` tokens, to give to a sub-agent instead of the transcript: the goal first,
+        then the phase, the newest decisions with their reasons, open questions, artifacts, the last 10 facts and 5 finished
+        tasks.
+
+        Raises:
+            BudgetError: the goal does not fit, or the budget is below 1.
+        """
+        from bethink.context import state_block
+
+        return state_block(self.state(), budget=budget, counter=self._engine.counter)
+
+    def handoff(
+        self,
+        task: str,
+        *,
+        artifacts: Iterable[str | Artifact] = (),
+        constraints: Iterable[str] = (),
+        budget: int | None = None,
+        thread_id: str | None = None,
+    ) -> Handoff[Thread]:
+        """Hand a task to a specialist: in a thread of its own, with the state of this one and nothing of its messages.
+
+        The specialist's thread is in the namespace `(*namespace, "handoff", thread_id)`: neither of the two recalls anything of
+        the other. Each of its contexts shows the task and the state of this thread as it is then. `conclude` there brings the
+        result back. The same task under the same `thread_id` again is a retry.
+
+        Args:
+            artifacts: what to work on: paths, URIs, or `Artifact`s.
+            constraints: what to keep to, a line each.
+            budget: tokens of the first context (`settings.window` if left out).
+            thread_id: of the specialist's thread; a new one if left out.
+
+        Raises:
+            InvalidInput: an empty task, or something that is no artifact or constraint.
+            BudgetError: the task does not fit.
+            Conflict: that thread was given another task.
+        """
+        return self._handoff(task_message(task, artifacts, constraints), budget, thread_id)
+
+    def _handoff(self, task: Message, budget: int | None, thread_id: str | None) -> Handoff[Thread]:
+        child_id = new_id(self._engine.clock.now()) if thread_id is None else thread_id
+        # Before anything is written: the name may be none.
+        below = namespace_of_handoff(self._namespace, child_id)
+        hand_on(self._engine, self._namespace, self._id, child_id, task, budget)
+        child = Thread(self._engine, below, child_id, self._policy, self._limits)
+        return Handoff(thread=child, context=child.context(budget=budget), parent_id=self._id)
+
+    def handoffs(self) -> list[ThreadInfo]:
+        """The threads of the specialists that this one has handed tasks to, oldest first."""
+        return handoffs(self._engine, self.namespace, self._id)
+
+    def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+        """End the task of a `handoff` with its result: all of this thread that its parent gets to see.
+
+        The parent gets one assistant message, and in its state the finished task and the artifacts. Returns that message.
+        Concluding again with the same text is a retry.
+
+        Args:
+            name: under which the result is said.
+
+        Raises:
+            InvalidInput: nobody handed a task to this thread.
+            NotFound: the parent has been forgotten.
+            Conflict: it was concluded with another text.
+        """
+        return conclude(self._engine, self.namespace, self._id, text, artifacts, name)
 
     def checkpoint(
         self,
@@ -301,7 +486,7 @@ class Thread:
         """
         if at is None:
             at = self.info().tip
-        fork = Thread(self._engine, self._namespace, thread_id, self._policy)
+        fork = Thread(self._engine, self._namespace, thread_id, self._policy, self._limits)
         if isinstance(at, str):
             fork_at_checkpoint(self._engine, self.namespace, self._id, at, fork.id)
             return fork
@@ -311,6 +496,15 @@ class Thread:
     def delete(self) -> ForgetReceipt:
         """Forget the thread and everything that rests on it alone: `memory.forget(thread=...)`."""
         return self._engine.forget(Forget(scope=Scope(self._namespace), at=self._engine.clock.now(), thread_id=self._id))
+
+
+def limits_within(given: Limits | None, wider: Limits) -> Limits:
+    """`given`, and where it says nothing the wider ones."""
+    if given is None:
+        return wider
+    if not isinstance(given, Limits):
+        raise InvalidInput("limits", f"a {type(given).__name__}", "give Limits(...)")
+    return given.within(wider)
 
 
 def policy_or(given: Policy | None, otherwise: Policy) -> Policy:

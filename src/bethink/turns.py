@@ -113,7 +113,9 @@ class Turn:
             Conflict: the turn is over, since it ran out and somebody else has had one, or the thread was forgotten; or as of
                 `Thread.append`. Nothing of the batch is stored.
         """
-        return self._engine.store.append(self._append_request(messages, expected_tip))
+        request = self._append_request(messages, expected_tip)
+        with self._engine.appending(request):
+            return self._engine.store.append(request)
 
     def add(self, role: Role, content: str | Sequence[Part] | None = None, **fields: Unpack[MessageFields]) -> Message:
         """As `Thread.add`, in this turn."""
@@ -234,7 +236,8 @@ class AsyncTurn:
 
         # Taken as values here and not on the worker thread: what the caller changes from now on is not ours.
         request = self._sync._append_request(messages, expected_tip)
-        return await appends_to(self._sync._engine.store).append(request)
+        with self._sync._engine.appending(request):
+            return await appends_to(self._sync._engine.store).append(request)
 
     async def add(self, role: Role, content: str | Sequence[Part] | None = None, **fields: Unpack[MessageFields]) -> Message:
         return (await self.append([made(role, content, **fields)])).messages[0]

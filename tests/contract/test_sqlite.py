@@ -12,6 +12,7 @@ from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -38,7 +39,7 @@ from bethink.storage.base import (
     Search,
     Store,
 )
-from bethink.storage.sqlite import SqliteStore, tail
+from bethink.storage.sqlite import SqliteStore, tail, threads
 from bethink.storage.sqlite import search as searching
 from bethink.storage.sqlite.connection import Durability, Options
 from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
@@ -91,13 +92,16 @@ def texts(store: Store, thread_id: str, namespace: tuple[str, ...] = NS) -> list
 
 
 class TestSqliteStore(StoreContract):
-    """With apsw and tails settled by every search, and with sqlite3 and no tail ever: both places where search looks."""
+    """With apsw and tails settled by every search, and with sqlite3 and all that can be in tails: both places to look."""
 
     @pytest.fixture(params=["apsw", "sqlite3"])
     def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         if request.param == "apsw":
             monkeypatch.setattr(tail, "LONGEST", 0)
             monkeypatch.setattr(searching, "_MANY", 1)
+        else:
+            monkeypatch.setattr(threads, "_listed_at_once", lambda *_: False)
+            monkeypatch.setattr(threads, "may_be_new", lambda _: True)
         self.driver: Driver = request.param
         with closing(opened(tmp_path / "memory.db", self.driver)) as store:
             yield store
@@ -109,8 +113,12 @@ class TestSqliteStore(StoreContract):
 
 class SqliteMachine(StoreMachine):
     def make_store(self) -> Store:
-        self.longest, tail.LONGEST = tail.LONGEST, 2
-        self.many, searching._MANY = searching._MANY, 1
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(tail, "LONGEST", 2)
+        self.patch.setattr(searching, "_MANY", 1)
+        # Every other message waits for its place in the index of ids, whatever its id.
+        self.patch.setattr(threads, "_listed_at_once", lambda _, message_id: crc32(message_id.encode()) % 2 == 0)
+        self.patch.setattr(threads, "may_be_new", lambda _: True)
         return opened(_fresh_path())
 
     def reopen(self, store: Store) -> Store:
@@ -123,8 +131,7 @@ class SqliteMachine(StoreMachine):
             problems = self.store.check()
             assert problems == [], problems
         finally:
-            tail.LONGEST = self.longest
-            searching._MANY = self.many
+            self.patch.undo()
             super().teardown()
 
 

@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 PACKAGE = SOURCE / "bethink"
 
-HEAVY = ("anyio", "apsw", "numpy", "onnxruntime", "rich", "Stemmer", "tokenizers", "typer")
+HEAVY = ("anyio", "apsw", "numpy", "onnxruntime", "opentelemetry", "rich", "Stemmer", "tokenizers", "typer")
 
 # Lowest first. A module may import what stands on a lower line, and its own package; nothing else. A name stands for the
 # module and all below it, unless a longer name says otherwise: "storage.base" is lower than the rest of "storage".
@@ -22,14 +22,15 @@ LAYERS = (
     ("ids", "settings", "values"),
     ("messages",),
     ("checkpoints", "marks", "models", "records", "retrieval.terms", "threads"),
-    ("formats", "storage.base"),
-    ("compaction",),
-    ("importing", "insights"),
+    ("usage",),
+    ("formats", "limits", "storage.base"),
+    ("compaction", "telemetry"),
+    ("importing", "insights", "otel"),
     ("retrieval", "storage"),
     ("context",),
     ("async_appends", "engine", "waiting"),
     ("steps",),
-    ("turns",),
+    ("handoffs", "turns"),
     ("thread",),
     ("memory",),
     ("async_memory",),

@@ -17,16 +17,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bethink import Memory
+from bethink import Memory, Settings
 from bethink.cli.app import app
 from bethink.cli.render import around
 from bethink.models.minilm import MiniLM
+from bethink.testing.doubles import ScriptedModel, summing_up
 
 VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
+    *("summaries", "expand"),
     *("context", "replay", "recall", "profile", "store", "cite"),
-    *("forget", "verify", "check", "stats", "flush", "reembed", "bench", "bench append", "bench context", "bench locomo"),
-    *("bench facts", "bench growth", "bench open", "bench tokens"),
+    *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
+    *("bench", "bench append", "bench context", "bench locomo", "bench facts", "bench growth", "bench open", "bench tokens"),
 )
 CHAT = [
     {"role": "system", "content": "You plan trips."},
@@ -131,6 +133,7 @@ def test_version() -> None:
         (["show", "trip"], {"thread", "messages", "tiers"}),
         (["add", "trip", "user", "Hello again."], {"thread_id", "message"}),
         (["promote", "trip", "2"], {"thread_id", "message", "tier", "before"}),
+        (["summaries", "trip"], {"thread_id", "folded_through", "summaries"}),
         (["end", "trip"], {"thread_id", "summary"}),
         (
             ["context", "trip", "--budget", "500"],
@@ -142,7 +145,8 @@ def test_version() -> None:
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
         (["check"], {"sound", "problems"}),
-        (["stats"], {"db", "namespace", "recall", "stats"}),
+        (["stats"], {"db", "namespace", "recall", "stats", "usage"}),
+        (["usage"], {"namespace", "thread", "usage"}),
         (["export"], {"lines"}),
         (["flush"], {"embedded"}),
         (["reembed"], {"embedded"}),
@@ -422,6 +426,8 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
         ["threads"],
         ["show", "t"],
         ["checkpoints", "t"],
+        ["summaries", "t"],
+        ["expand", "t", "n"],
         ["context", "t"],
         ["recall", "q"],
         ["profile"],
@@ -441,6 +447,8 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
     [
         (["show", "no-such-thread"], 3, "NotFound"),
         (["end", "no-such-thread"], 3, "NotFound"),
+        (["summaries", "no-such-thread"], 3, "NotFound"),
+        (["expand", "trip", "no-such-node"], 3, "NotFound"),
         (["replay", "no-such-receipt"], 3, "NotFound"),
         (["cite", "ffffffff"], 3, "NotFound"),
         (["forget", "--message", "no-such-message", "--yes"], 3, "NotFound"),
@@ -454,6 +462,31 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
 )
 def test_each_kind_of_failure_has_its_exit_code(shell: Shell, arguments: list[str], code: int, kind: str) -> None:
     assert shell.error(*arguments, code=code)["type"] == kind
+
+
+def test_summaries_are_listed_with_who_wrote_them_and_lead_to_their_messages(shell: Shell) -> None:
+    answers = iter((True, False))
+    model = ScriptedModel(lambda prompt: summing_up(prompt) if next(answers) else "no", name="small")
+    settings = Settings(window=600, segment_messages=6, node_tokens=80, refine="manual")
+    with Memory(shell.db, namespace=("acme", "ada"), language_model=model, settings=settings) as memory:
+        thread = memory.thread("parcels")
+        assert "Nothing of thread" in shell.text("summaries", "trip")
+        for number in range(20):
+            thread.add("user", f"Parcel QX-{number} goes to depot {number} on Monday.")
+            thread.add("assistant", "Noted.")
+        thread.context()
+        thread.refine(limit=2)
+    found = shell.json("summaries", "parcels")["summaries"]
+    assert [each["node"]["author"] for each in found][:3] == ["small", "extractive", "extractive"]
+    assert found[1]["attempts"][0]["reason"] == "uncited"
+    listed = shell.text("summaries", "parcels")
+    assert f"{found[0]['node']['id']}  level 1, 4 lines by small\n  messages 1-5\n" in listed
+    assert "last attempt: small: uncited, again from" in listed
+    assert "Parcel QX-0" in shell.text("summaries", "parcels", "--lines")
+    node = found[0]["node"]
+    messages = shell.json("expand", "parcels", node["id"])["messages"]
+    assert [message["seq"] for message in messages] == list(range(node["covers"][0][0], node["covers"][0][1] + 1))
+    assert "Parcel QX-0 goes to depot 0" in shell.text("expand", "parcels", node["id"])
 
 
 def test_an_id_that_says_something_else_is_a_conflict(shell: Shell) -> None:

@@ -1,11 +1,15 @@
-"""What holds for any history under any policy and any combination of them, whatever is promoted meanwhile."""
+"""What holds for any history under any policy and any combination of them, whatever is promoted meanwhile, and whatever is done
+with messages too large.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +22,8 @@ from bethink import (
     Memory,
     Message,
     Messages,
+    Oversize,
+    Part,
     Policy,
     Settings,
     SlidingWindow,
@@ -26,6 +32,7 @@ from bethink import (
     Tiers,
     Tokens,
     TokenWindow,
+    ToolCall,
     Turns,
     policy_from,
 )
@@ -33,7 +40,9 @@ from bethink.compaction.policies.base import parts_of
 from bethink.context import Context
 from bethink.marks import TIERS, is_pinned, tier_of
 from bethink.messages import Tier, groups
+from bethink.models.measure import Measure
 from bethink.models.tokens import BuiltinCounter, message_tokens
+from bethink.settings import Boundary, Keep, LineOrder, MemoryPlace
 from bethink.steps import view
 from bethink.testing.doubles import FrozenClock
 from bethink.testing.strategies import histories
@@ -201,3 +210,106 @@ def assert_promises(memory: Memory, context: Context, budget: int, policy: Polic
 @given(policy=POLICIES)
 def test_any_policy_is_read_back_from_its_name(policy: Policy) -> None:
     assert policy_from(str(policy)) == policy
+
+
+# -- messages too large ---------------------------------------------------------------------------------------------------
+
+OVERSIZE = st.builds(
+    Oversize,
+    question=st.sampled_from(("cut", "error")),
+    turn=st.sampled_from(("cut", "cut", "error")),
+    keep=st.sampled_from(get_args(Keep)),
+    boundary=st.sampled_from(get_args(Boundary)),
+)
+PLACES = st.builds(
+    Settings,
+    memory_at=st.sampled_from(get_args(MemoryPlace)),
+    line_order=st.sampled_from(get_args(LineOrder)),
+    oversize=OVERSIZE,
+    segment_messages=st.just(6),
+    node_fan_in=st.just(2),
+)
+TOOL = {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}
+MODELS = st.sampled_from((None, "gpt-4o", "claude-sonnet-4-5", "my-model"))
+
+
+TEXTS = st.sampled_from(("I live in Lisbon. ", "私は東京に住んでいます。", "line one\nline two\n\n", "x" * 40, "👩‍👩‍👧‍👦 é"))
+TIMES = st.sampled_from((300, 40, 10, 3, 1, 1))
+LONG = st.builds(lambda text, times: text * times, TEXTS, TIMES)
+IMAGE = Part("image", ref="https://example.org/a.png")
+ARGUMENTS = st.one_of(
+    st.builds(lambda text: json.dumps({"path": "a.py", "lines": [text, "é"], "n": 1.50}), LONG),
+    st.builds(lambda times: json.dumps(list(range(times))), TIMES),
+    st.just(""),
+)
+
+
+@st.composite
+def agents(draw: st.DrawFn) -> list[Message]:
+    """What an agent does: a talk, a question, and calls with their results, any of them of any size."""
+    said: list[Message] = []
+
+    def say(**fields: Any) -> None:
+        said.append(Message(id=f"m{len(said) + 1}", **fields))
+
+    for role in draw(st.lists(st.sampled_from(("user", "assistant", "system")), max_size=4)):
+        say(role=role, content=draw(TEXTS if role == "system" else LONG))
+    parts = st.lists(st.one_of(LONG.map(lambda text: Part("text", text)), st.just(IMAGE)), min_size=1, max_size=4)
+    say(role="user", content=draw(st.one_of(LONG, parts.map(tuple))))
+    for step in range(draw(st.integers(0, 3))):
+        ids = [f"call_{step}_{number}" for number in range(draw(st.integers(1, 3)))]
+        calls = tuple(ToolCall(call, "write", draw(ARGUMENTS)) for call in ids)
+        say(role="assistant", content=draw(st.none() | LONG), tool_calls=calls)
+        for call in ids:
+            say(role="tool", content=draw(LONG), tool_call_id=call)
+    return said
+
+
+def refusal(error: BudgetError, budget: int) -> bytes:
+    assert error.needed > error.budget <= budget
+    assert error.needed == sum(size for _, size in error.parts)
+    return str(error).encode()
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(max_examples=max(1, RANDOM_HISTORIES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
+@given(history=agents(), budget=st.integers(200, 4_000), policy=POLICIES, how=PLACES, model=MODELS, tools=st.integers(0, 2))
+def test_messages_of_any_size_keep_every_promise(
+    part: int, history: list[Message], budget: int, policy: Policy, how: Settings, model: str | None, tools: int
+) -> None:
+    measure = Measure(COUNTER, model or "")
+    made = []
+    for _ in range(2):
+        memory = Memory(clock=FrozenClock(), embedder=None, counter=COUNTER, settings=how)
+        thread = memory.thread("t")
+        thread.append(history)
+        stored = thread.messages()
+        must = {message.id: message for message in pinned_messages(stored, {})}
+        newest = newest_user_message(stored)
+        try:
+            context = thread.context(budget=budget, policy=policy, for_model=model, tools=[TOOL] * tools)
+        except BudgetError as error:
+            made.append(refusal(error, budget))
+            continue
+        around = sum(tokens for _, tokens in measure.around([TOOL] * tools))
+        assert measure.messages(context.messages) + around == context.tokens <= budget
+        assert sum(context.sections.values()) == context.tokens
+        assert_calls_are_paired(context.to_openai())
+        assert_everything_is_accounted_for(context, stored)
+        shown = {message.id: message for message in context.messages if message.id}
+        if newest is not None:
+            assert newest.id in shown
+            if how.oversize.question == "error":
+                must[newest.id] = newest
+        assert all(shown[message.id].content == message.content for message in must.values())
+        if how.oversize == Oversize(question="error", turn="error"):
+            by_id = {message.id: message for message in stored}
+            assert all(message.content == by_id[message.id].content for message in shown.values())
+        for message in shown.values():
+            assert all(json.loads(call.arguments or "1") for call in message.tool_calls)
+        again = memory.replay(context.receipt_id)
+        assert (again.to_bytes(), again.explain()) == (context.to_bytes(), context.explain())
+        assert [(message.id, message.content) for message in stored] == [(m.id, m.content) for m in history]
+        assert memory.check() == []
+        made.append(context.to_bytes())
+    assert made[0] == made[1]

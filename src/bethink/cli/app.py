@@ -19,8 +19,11 @@ from bethink.cli.commands import (
     keeping,
     profile,
     recall,
+    state,
+    summaries,
     threads,
     transfer,
+    usage,
 )
 from bethink.cli.failures import Interrupted, UsageError, report
 from bethink.cli.options import examples
@@ -88,10 +91,13 @@ demo.register(app)
 transfer.register(app)
 threads.register(app)
 checkpoints.register(app)
+state.register(app)
+summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
 forgetting.register(app)
+usage.register(app)
 database.register(app)
 app.add_typer(bench.app, name="bench")

@@ -1,40 +1,27 @@
 """Choosing what goes into a context, within its budget. Pure.
 
 What must be there goes first: pinned messages, pinned lines, the newest user message. Then the rest of the current turn, then
-older messages while whole groups fit, then the memory block within its share.
+older messages while whole groups fit, then the memory block within its share. What is too large for its room is shortened where
+`Oversize` says so, and only then.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
+from bethink.context.block import choose_block, pinned_tokens
+from bethink.context.cutting import Cuts, cut_to_fit, with_cuts
+from bethink.context.items import Item, Shown
+from bethink.context.position import arranged
 from bethink.errors import BudgetError
 from bethink.messages import Group, Message, ranges
-from bethink.models import TokenCounter
-from bethink.models.tokens import message_tokens, truncate
-from bethink.records import Decision
+from bethink.models.measure import Measure
+from bethink.records import Cut, Decision
 from bethink.settings import Settings
 
-__all__ = ["Composition", "Sources", "compose", "size_of", "with_cuts"]
-
-# Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
-# afterwards in the same order. Pinned lines have no limit: they must be there.
-_SHARES: tuple[tuple[SectionName, float], ...] = (
-    ("profile", 0.35),
-    ("summary", 0.35),
-    ("recalled", 0.35),
-    ("previous session", 0.25),
-)
-_LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
-_SMALLEST_CUT = 48
-_SHORTEST_LINE = 20  # tokens: a date, a name and a mark are most of that
-# Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
-_EMPTY_BLOCK_TOKENS = 60
+__all__ = ["Composition", "Sources", "compose"]
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +36,8 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         policy: the name of the policy that chose `recent`.
         decisions: what was done with the messages that are not in `recent`.
         limit: tokens that pinned and recent messages may take together, where the policy sets one.
+        around: what the request counts besides its messages, each (name, tokens).
+        memory_limit: tokens of the memory message, where the caller sets one that its pinned lines keep.
     """
 
     pinned: tuple[Message, ...] = ()
@@ -59,151 +48,232 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     policy: str = ""
     decisions: tuple[Decision, ...] = ()
     limit: int | None = None
+    around: tuple[tuple[str, int], ...] = ()
+    memory_limit: int | None = None
 
 
 class Composition(msgspec.Struct, frozen=True, kw_only=True):
     """What a context is made of, chosen and in order: the one value that rendering and the receipt are both made from.
 
     Attributes:
+        block: the lines of the memory message, in the order shown.
+        memory_before: the seq of the message that the memory message stands before; 0 for right after the pinned ones.
         recent: whole messages; those in `cuts` are shortened only when rendered.
-        cuts: seq to (characters kept at the start, characters kept at the end).
         policy, decisions: which policy chose, and what was done with the messages that are not among `recent`.
+        around: what the request counts besides its messages, each (name, tokens).
         tokens: of all of it as it is shown.
     """
 
     pinned: tuple[Message, ...]
     block: tuple[Shown, ...]
+    memory_before: int = 0
     recent: tuple[Message, ...]
-    cuts: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
+    cuts: Cuts = msgspec.field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     policy: str = ""
     decisions: tuple[Decision, ...] = ()
+    around: tuple[tuple[str, int], ...] = ()
     tokens: int
 
 
-def compose(found: Sources, *, budget: int, counter: TokenCounter, settings: Settings) -> Composition:
+def compose(found: Sources, *, budget: int, measure: Measure, settings: Settings) -> Composition:
     """Choose what goes into a context of at most `budget` tokens.
 
-    What must be there: pinned messages, pinned lines, the newest user message with its group. Then the messages after it, then
-    older ones while whole groups fit, then the memory block within `settings.memory_share`.
+    What must be there: what is `around` the messages, pinned messages, pinned lines, the newest user message. Then the messages
+    after it, then older ones while whole groups fit, then the memory block within `settings.memory_share`.
 
     Raises:
         BudgetError: what must be there does not fit.
     """
-    must = _must_have(found, budget, counter)
-    recent = _choose_recent(found, min(budget - must, _left_of_limit(found, counter)), counter)
-    used = must + recent.tokens
+    room = _Room(found, budget, measure)
+    recent = _choose_recent(found, room, measure, settings)
+    used = room.fixed + recent.tokens
     # The block has its share, and where the talk is still short also what that leaves below the compaction trigger.
-    below_trigger = int(settings.compaction_trigger * budget) - used
-    free = min(budget - used, max(int(settings.memory_share * budget), below_trigger))
-    block, block_tokens = _choose_block(found.items, free, counter)
+    below_trigger = int(settings.compaction_trigger * room.whole) - (used - room.around)
+    free = min(budget - used, max(int(settings.memory_share * room.whole), below_trigger))
+    if found.memory_limit is not None:
+        free = min(free, found.memory_limit - room.lines)
+    memory_before = recent.question if settings.memory_at == "question" else 0
+    after = recent.from_question if memory_before else recent.tokens
+    before = room.pinned + recent.tokens - after
+    block, more = choose_block(
+        found.items,
+        free,
+        measure,
+        lambda sections: arranged(
+            sections,
+            at="question" if memory_before else "start",
+            order=settings.line_order,
+            before=before,
+            after=after,
+        ),
+    )
     waiting = tuple(
         f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
     )
     return Composition(
         pinned=found.pinned,
         block=block,
+        memory_before=memory_before if block else 0,
         recent=recent.messages,
         cuts=recent.cuts,
         omitted=waiting + recent.omitted,
         policy=found.policy,
-        decisions=found.decisions + _dropped(found, recent.dropped),
-        tokens=used + block_tokens,
+        decisions=(*found.decisions, *_dropped(found, recent.dropped), *_shortened(recent, measure)),
+        around=found.around,
+        tokens=used + more,
     )
 
 
-def _must_have(found: Sources, budget: int, counter: TokenCounter) -> int:
-    """Tokens of what may not be left out."""
-    newest = _newest_user_group(found)
-    pinned = [shown(item, counter) for item in found.items if item.section == "pinned"]
-    parts = (
-        ("pinned messages", size_of(found.pinned, counter)),
-        ("newest user message", 0 if newest is None else found.sizes[found.recent[newest].number]),
-        ("pinned records", _block_tokens(pinned, counter)),
-    )
-    needed = sum(tokens for _, tokens in parts)
-    if needed > budget:
-        raise BudgetError(budget, needed, _largest_first(parts))
-    return needed
+class _Room:
+    """What is taken already, and how much is left for recent messages.
+
+    Attributes:
+        whole: tokens for messages: the budget without what is around them.
+        around: tokens around the messages.
+        pinned, lines: tokens of the pinned messages, and of a memory message of pinned lines alone.
+        fixed: tokens that are taken in any case, the newest user message apart.
+        left: tokens for recent messages, that one included.
+    """
+
+    def __init__(self, found: Sources, budget: int, measure: Measure) -> None:
+        self.lines = pinned_tokens(found.items, measure)
+        self.pinned = measure.messages(found.pinned)
+        self._parts = (("pinned messages", self.pinned), *found.around, ("pinned records", self.lines))
+        self._budget = budget
+        self._limit, self._policy = found.limit, found.policy
+        self.around = sum([tokens for _, tokens in found.around])
+        self.whole = budget - self.around
+        self.fixed = sum([tokens for _, tokens in self._parts])
+        self.left = budget - self.fixed
+        if self._limit is not None:
+            self.left = min(self.left, self._limit - self.pinned)
+
+    def check(self, name: str, tokens: int) -> None:
+        """Raise BudgetError if so many tokens of recent messages, which must be shown, do not fit."""
+        if self.fixed + tokens > self._budget:
+            raise _too_small(self._budget, (*self._parts, (name, tokens)))
+        if self._limit is not None and self.pinned + tokens > self._limit:
+            raise _too_small(self._limit, (self._parts[0], (name, tokens)), of=self._policy)
 
 
-def _left_of_limit(found: Sources, counter: TokenCounter) -> float:
-    """What the policy's own limit leaves beside pinned messages and the newest user message."""
-    if found.limit is None:
-        return math.inf
-    newest = _newest_user_group(found)
-    parts = (
-        ("pinned messages", size_of(found.pinned, counter)),
-        ("newest user message", 0 if newest is None else found.sizes[found.recent[newest].number]),
-    )
-    needed = sum(tokens for _, tokens in parts)
-    if needed > found.limit:
-        raise BudgetError(found.limit, needed, _largest_first(parts), of=found.policy)
-    return found.limit - needed
+def _too_small(size: int, parts: Iterable[tuple[str, int]], of: str = "budget") -> BudgetError:
+    """The parts that do not fit, largest first."""
+    there = sorted([part for part in parts if part[1]], key=lambda part: -part[1])
+    return BudgetError(size, sum([tokens for _, tokens in there]), tuple(there), of=of)
 
 
-def _largest_first(parts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted((part for part in parts if part[1]), key=lambda part: -part[1]))
+# -- recent messages ------------------------------------------------------------------------------------------------------
 
 
-def _dropped(found: Sources, groups: Sequence[Group]) -> tuple[Decision, ...]:
-    """What the budget left out although the policy keeps it."""
-    if not groups:
-        return ()
-    seqs = sorted(message.seq for group in groups for message in group.messages)
-    tokens = sum(found.sizes[group.number] for group in groups)
-    return (Decision("budget", "left out", ranges(seqs), "did not fit", tokens),)
+class _Recent(msgspec.Struct, frozen=True, kw_only=True):
+    """The recent messages that were chosen.
 
+    Attributes:
+        tokens: of them as they are shown.
+        question: the seq of the newest user message, 0 if it is not among them; `from_question`: tokens from there on.
+    """
 
-def _newest_user_group(found: Sources) -> int | None:
-    """Where in `recent` the newest user message is; None if there is none, or if it is a pinned one."""
-    pinned = max((message.seq for message in found.pinned if message.role == "user"), default=0)
-    for index in range(len(found.recent) - 1, -1, -1):
-        newest = max((message.seq for message in found.recent[index].messages if message.role == "user"), default=0)
-        if newest:
-            return index if newest > pinned else None
-    return None
-
-
-class _Recent(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     tokens: int
-    cuts: dict[int, tuple[int, int]]
+    question: int
+    from_question: int
+    cuts: Cuts
     omitted: tuple[str, ...]
     dropped: tuple[Group, ...]
 
 
-def _choose_recent(found: Sources, free: float, counter: TokenCounter) -> _Recent:
-    """The recent groups that fit into `free` tokens beside the newest user message (which is counted already)."""
-    newest = _newest_user_group(found)
-    turn_start = 0 if newest is None else newest + 1
-    kept: list[Group] = [] if newest is None else [found.recent[newest]]
-    cuts: dict[int, tuple[int, int]] = {}
+def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Settings) -> _Recent:
+    """The newest user message, what follows it, and of what is older as many whole groups as fit."""
+    how = settings.oversize
+    at, start = _current_turn(found)
+    question = None if at is None else found.recent[at]
+    turn = found.recent[start:]
+    sizes = found.sizes
+    in_turn = sum([sizes[group.number] for group in turn])
+    asked = 0 if question is None else sizes[question.number]
+    if how.question == "error" or question is None:
+        room.check("newest user message", asked)
+    if how.turn == "error" and turn:
+        room.check("current turn", asked + in_turn)
+
+    cuts: dict[int, tuple[Cut, ...]] = {}
+    kept: list[Group] = []
     dropped: list[Group] = []
+    # What has to be shortened anyway is to leave the memory block some room, though not more than it takes itself.
+    high = int(settings.compaction_trigger * room.whole) - (room.fixed - room.around)
     used = 0
-    for group in reversed(found.recent[turn_start:]):
-        size = found.sizes[group.number]
-        if used + size > free:
-            shortened = _shorten(group, free - used, counter)
+    if question is not None:
+        used = asked
+        fair = room.left - min(in_turn, room.left // 2)
+        if how.question == "cut" and asked > fair:
+            rooms = (max(min(fair, high), fair // 2), fair, room.left)
+            shortened = cut_to_fit(question.messages, rooms, measure, how)
+            if shortened is None:
+                room.check("newest user message", asked)
+                shortened = {}
+            cuts |= shortened
+            used = _shown_size(question, shortened, asked, measure)
+        kept.append(question)
+    for group in reversed(turn):
+        size = sizes[group.number]
+        in_turn -= size
+        left = room.left - used
+        if size > left:
+            # What is older of the turn has half of what is left, if it needs as much.
+            fair = left - min(in_turn, left // 2)
+            rooms = (max(min(fair, high - used), fair // 2), fair, left)
+            shortened = cut_to_fit(group.messages, rooms, measure, how) if left > 0 else None
             if shortened is None:
                 dropped.append(group)
                 continue
             cuts |= shortened
-            size = size_of(with_cuts(group.messages, shortened), counter)
+            size = _shown_size(group, shortened, size, measure)
         used += size
         kept.append(group)
-    older = found.recent[: newest or 0]
+    from_question = used
+    older = found.recent[:start] if at is None else found.recent[:at]
     for position in range(len(older) - 1, -1, -1):
-        size = found.sizes[older[position].number]
-        if used + size > free:
+        size = sizes[older[position].number]
+        if used + size > room.left:
             # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
             dropped += older[: position + 1]
             break
         used += size
         kept.append(older[position])
     kept.sort(key=lambda group: group.last_seq)
-    omitted = tuple(_did_not_fit(group, found.sizes[group.number]) for group in dropped)
-    return _Recent(tuple(message for group in kept for message in group.messages), used, cuts, omitted, tuple(dropped))
+    return _Recent(
+        messages=tuple([message for group in kept for message in group.messages]),
+        tokens=used,
+        question=0 if question is None else question.messages[0].seq,
+        from_question=from_question,
+        cuts=cuts,
+        omitted=tuple([_did_not_fit(group, sizes[group.number]) for group in dropped]),
+        dropped=tuple(dropped),
+    )
+
+
+def _current_turn(found: Sources) -> tuple[int | None, int]:
+    """Where in `recent` the newest user message is, and where what follows it starts.
+
+    None for the first if there is no such message, or if it is a pinned one. Where nobody has asked anything, the newest group
+    is the current turn.
+    """
+    pinned = max([message.seq for message in found.pinned if message.role == "user"], default=0)
+    for index in range(len(found.recent) - 1, -1, -1):
+        newest = max([message.seq for message in found.recent[index].messages if message.role == "user"], default=0)
+        if newest > pinned:
+            return index, index + 1
+        if newest:
+            break
+    if pinned:
+        follow = [index for index, group in enumerate(found.recent) if group.last_seq > pinned]
+        return None, follow[0] if follow else len(found.recent)
+    return None, max(0, len(found.recent) - 1)
+
+
+def _shown_size(group: Group, cuts: Cuts, size: int, measure: Measure) -> int:
+    return measure.messages(with_cuts(group.messages, cuts)) if cuts else size
 
 
 def _did_not_fit(group: Group, size: int) -> str:
@@ -212,123 +282,19 @@ def _did_not_fit(group: Group, size: int) -> str:
     return f"{which} ({size:,} tokens) did not fit"
 
 
-def _shorten(group: Group, free: float, counter: TokenCounter) -> dict[int, tuple[int, int]] | None:
-    """Cuts that bring a group of the current turn down to `free` tokens by shortening its tool results, or None.
-
-    Only results are cut: the model needs to see that its call was answered, and both ends of an answer tell the most.
-    """
-    results = [message for message in group.messages if message.role == "tool" and message.text]
-    if not results:
-        return None
-    allowed = int(free) - size_of(with_cuts(group.messages, {message.seq: (0, 0) for message in results}), counter)
-    each = allowed // len(results)
-    while each >= _SMALLEST_CUT:
-        cuts: dict[int, tuple[int, int]] = {}
-        for message in results:
-            if counter.count(message.text) > each:
-                head = len(truncate(message.text, each * 2 // 3, counter))
-                tail = _tail(message.text[head:], each // 3, counter)
-                cuts[message.seq] = (head, tail)
-        over = size_of(with_cuts(group.messages, cuts), counter) - free
-        if over <= 0:
-            return cuts or None
-        # What is put together counts a little more than its parts did, some ids more than others.
-        each -= max(1, math.ceil(over / len(results)))
-    return None
+def _dropped(found: Sources, groups: Sequence[Group]) -> tuple[Decision, ...]:
+    """What the budget left out although the policy keeps it."""
+    if not groups:
+        return ()
+    seqs = sorted([message.seq for group in groups for message in group.messages])
+    tokens = sum([found.sizes[group.number] for group in groups])
+    return (Decision("budget", "left out", ranges(seqs), "did not fit", tokens),)
 
 
-# -- cutting --------------------------------------------------------------------------------------------------------------
-
-
-def _tail(text: str, limit: int, counter: TokenCounter) -> int:
-    """Length of an end of `text` within `limit` tokens that starts at a word; 0 where no word starts in it."""
-    length = min(len(text), limit * 4)
-    while length:
-        space = re.search(r"\s", text[len(text) - length :])
-        length = length - space.end() if space else 0
-        if counter.count(text[len(text) - length :]) <= limit:
-            return length
-        length = length * 3 // 4
-    return 0
-
-
-def with_cuts(messages: Sequence[Message], cuts: Mapping[int, tuple[int, int]]) -> list[Message]:
-    """The messages as shown: those that `cuts` names shortened to a start and an end, with a marker between."""
-    return [_cut(message, *cuts[message.seq]) if message.seq in cuts else message for message in messages]
-
-
-def _cut(message: Message, head: int, tail: int) -> Message:
-    text = message.text
-    left_out = len(text) - head - tail
-    marker = f"[... {left_out:,} of {len(text):,} characters of message {message.id} are not shown ...]"
-    shown = "\n".join(part for part in (text[:head], marker, text[len(text) - tail :] if tail else "") if part)
-    # Without `raw`: what it came as would say the whole again.
-    return msgspec.structs.replace(message, content=shown, raw=None)
-
-
-# -- the memory block -----------------------------------------------------------------------------------------------------
-
-
-def _choose_block(items: Sequence[Item], free: int, counter: TokenCounter) -> tuple[tuple[Shown, ...], int]:
-    """Fill the memory block: each section up to its share, then what is left over in the same order of sections.
-
-    `free` is what the block may cost besides its pinned lines. The number returned is what it does cost besides these.
-    """
-    lines: dict[int, Shown] = {}
-
-    def line(position: int) -> Shown:
-        # Written when its turn comes: most candidates lie beyond what their section may fill.
-        if position not in lines:
-            lines[position] = shown(items[position], counter)
-        return lines[position]
-
-    sections: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
-    for position, item in enumerate(items):
-        sections[item.section].append(position)
-    chosen = sections["pinned"].copy()
-    pinned = len(chosen)
-    base = _block_tokens([line(position) for position in chosen], counter)
-    # The same words are shown once: a decision is in the profile and in the summary of the session that made it.
-    said = {items[position].text for position in chosen}
-    spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
-    filled = dict.fromkeys(BLOCK, 0)
-    for shares in (_SHARES, _LEFT_OVER):
-        for name, share in shares:
-            left = min(int(share * free) - filled[name], free - spent)
-            for position in sections[name]:
-                if left < _SHORTEST_LINE:
-                    break
-                text = items[position].text
-                if text in said:
-                    continue
-                tokens = line(position).tokens
-                cost = tokens if filled[name] else tokens + _heading_tokens(name, counter)
-                # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
-                if cost > left:
-                    continue
-                chosen.append(position)
-                said.add(text)
-                filled[name] += tokens
-                spent, left = spent + cost, left - cost
-    # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
-    while True:
-        kept = set(chosen)
-        block = tuple([line(position) for name in BLOCK for position in sections[name] if position in kept])
-        tokens = _block_tokens(block, counter) - base
-        if tokens <= free or len(chosen) == pinned:
-            return block, tokens
-        chosen.pop()
-
-
-def _heading_tokens(name: SectionName, counter: TokenCounter) -> int:
-    return 2 * counter.count(f"</{tag_of(name)}>") + 2
-
-
-def _block_tokens(block: Sequence[Shown], counter: TokenCounter) -> int:
-    message = memory_message(block)
-    return 0 if message is None else message_tokens(message, counter)
-
-
-def size_of(messages: Iterable[Message], counter: TokenCounter) -> int:
-    """Tokens of messages, framing included."""
-    return sum([message_tokens(message, counter) for message in messages])
+def _shortened(recent: _Recent, measure: Measure) -> tuple[Decision, ...]:
+    """What is shown shortened, with what of it is not shown."""
+    if not recent.cuts:
+        return ()
+    whole = [message for message in recent.messages if message.seq in recent.cuts]
+    tokens = measure.messages(whole) - measure.messages(with_cuts(whole, recent.cuts))
+    return (Decision("budget", "shortened", ranges(sorted(recent.cuts)), "larger than the room for it", tokens),)

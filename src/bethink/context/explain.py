@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from bethink.context.compose import Composition, size_of, with_cuts
+from bethink.context.block import block_tokens
+from bethink.context.compose import Composition
 from bethink.context.items import BLOCK, SectionName
 from bethink.messages import Message, ranges
-from bethink.models import TokenCounter
+from bethink.models.measure import Measure
 from bethink.records import Decision
 
-__all__ = ["Explanation", "Kept", "explain"]
+__all__ = ["Explanation", "Kept", "Load", "explain", "load_of", "sections_of"]
 
 _MOST_RANGES = 6
 
+Load: TypeAlias = Literal["ideal", "good", "high", "critical"]
+_LOADS: tuple[tuple[float, Load], ...] = ((0.5, "ideal"), (0.75, "good"), (0.9, "high"), (1.0, "critical"))
+
+
+def load_of(tokens: int, budget: int) -> Load:
+    """How full a context is: up to half of its budget "ideal", up to 75 % "good"; "high" above that, where it should be
+    compacted; "critical" above 90 %, where models lose much of what they are given.
+    """
+    return next((load for share, load in _LOADS if tokens <= share * budget), "critical")
+
 
 class Kept(msgspec.Struct, frozen=True):
-    """A part of a context: how many messages or lines of a section, and their tokens.
+    """A part of a context: how many messages, lines or tools, and their tokens.
 
     `messages` are the seqs of messages shown verbatim, as inclusive ranges; () for lines of the memory block.
     """
@@ -34,22 +46,22 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         policy: the name of the policy; "" for a context older than policies.
-        kept: what is shown, section by section.
+        load: how full it is (see `load_of`).
+        kept: what is shown, section by section; together `tokens`.
         decisions: what was done with the messages that are not shown, who decided it, and why.
     """
 
     policy: str
     budget: int
     tokens: int
+    load: Load
     kept: tuple[Kept, ...]
     decisions: tuple[Decision, ...]
 
     def __str__(self) -> str:
-        share = f" ({self.tokens / self.budget:.0%})" if self.budget else ""
+        share = f" ({self.tokens / self.budget:.0%}, {self.load})" if self.budget else ""
         lines = [f"{self.policy or 'no policy named'}: {self.tokens:,} of {self.budget:,} tokens{share}"]
-        for part in self.kept:
-            what = f"messages {_listed(part.messages)}" if part.messages else f"{part.count} lines"
-            lines.append(f"  shown     {part.section}: {what} ({part.tokens:,} tokens)")
+        lines += [f"  shown     {part.section}{_what(part)} ({part.tokens:,} tokens)" for part in self.kept]
         for decision in self.decisions:
             tokens = f" ({decision.tokens:,} tokens)" if decision.tokens else ""
             lines.append(
@@ -58,25 +70,54 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-def explain(made_of: Composition, *, budget: int, counter: TokenCounter) -> Explanation:
+def explain(made_of: Composition, *, budget: int, measure: Measure) -> Explanation:
     """The explanation of a context."""
-    kept = [_verbatim("pinned", made_of.pinned, counter)]
-    for name in BLOCK:
-        tokens = [each.tokens for each in made_of.block if each.item.section == name]
-        kept.append(Kept(name, len(tokens), sum(tokens)))
-    kept.append(_verbatim("recent messages", with_cuts(made_of.recent, made_of.cuts), counter))
     return Explanation(
         policy=made_of.policy,
         budget=budget,
         tokens=made_of.tokens,
-        kept=tuple(part for part in kept if part.count),
+        load=load_of(made_of.tokens, budget),
+        kept=_kept(made_of, measure),
         decisions=made_of.decisions,
     )
 
 
-def _verbatim(section: SectionName, messages: Sequence[Message], counter: TokenCounter) -> Kept:
-    seqs = ranges(sorted(message.seq for message in messages))
-    return Kept(section, len(messages), size_of(messages, counter), seqs)
+def sections_of(made_of: Composition, measure: Measure) -> dict[SectionName, int]:
+    """Tokens of a context by section, together all of its tokens."""
+    found: dict[SectionName, int] = {}
+    for part in _kept(made_of, measure):
+        found[part.section] = found.get(part.section, 0) + part.tokens
+    return found
+
+
+def _kept(made_of: Composition, measure: Measure) -> tuple[Kept, ...]:
+    kept = [_verbatim("pinned", made_of.pinned, measure)]
+    for name in BLOCK:
+        tokens = [each.tokens for each in made_of.block if each.item.section == name]
+        kept.append(Kept(name, len(tokens), sum(tokens)))
+    frame = block_tokens(made_of.block, measure) - sum([each.tokens for each in made_of.block])
+    kept.append(Kept("frame", 1 if made_of.block else 0, frame))
+    around = dict(made_of.around)
+    after = [Kept(name, 1, around[name]) for name in _AROUND if name in around]
+    # What is left is theirs: each was counted, as it is shown, when it was chosen.
+    recent = made_of.tokens - sum([part.tokens for part in (*kept, *after)])
+    seqs = ranges(sorted([message.seq for message in made_of.recent]))
+    kept += [Kept("recent messages", len(made_of.recent), recent, seqs), *after]
+    return tuple([part for part in kept if part.count])
+
+
+_AROUND: tuple[SectionName, ...] = ("tools", "reply")
+
+
+def _verbatim(section: SectionName, messages: Sequence[Message], measure: Measure) -> Kept:
+    seqs = ranges(sorted([message.seq for message in messages]))
+    return Kept(section, len(messages), measure.messages(messages), seqs)
+
+
+def _what(part: Kept) -> str:
+    if part.messages:
+        return f": messages {_listed(part.messages)}"
+    return f": {part.count} lines" if part.section in BLOCK else ""
 
 
 def _listed(spans: Iterable[tuple[int, int]]) -> str:

@@ -12,19 +12,16 @@ character as readers see it. The marker names the message, so that the rest can 
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from bethink.errors import BudgetError, InvalidInput
+from bethink.errors import BudgetError
 from bethink.models import TokenCounter
 from bethink.models.characters import boundary as is_boundary
 from bethink.models.tokens import truncate
+from bethink.settings import Boundary, Keep, check_choice
 
 __all__ = ["Boundary", "Keep", "Shortened", "joined", "marker_of", "shorten"]
-
-Keep: TypeAlias = Literal["both", "start", "end"]
-Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
 
 # Where a text may be cut, coarsest first. What a pattern matches is left out: it is blank, or empty.
 _BREAKS: dict[Boundary, re.Pattern[str]] = {
@@ -74,10 +71,8 @@ def shorten(
         BudgetError: not even the marker fits.
         InvalidInput: `keep` or `boundary` is none of its values.
     """
-    if keep not in get_args(Keep):
-        raise InvalidInput("keep", "not a part of a text", f"use one of {', '.join(get_args(Keep))}")
-    if boundary not in _BREAKS:
-        raise InvalidInput("boundary", "not a place to cut at", f"use one of {', '.join(_BREAKS)}")
+    check_choice(keep, "keep", Keep)
+    check_choice(boundary, "boundary", Boundary)
     tokens = counter.count(text)
     if tokens <= limit:
         return Shortened(text, len(text), 0, "")
@@ -118,9 +113,11 @@ def _ends(text: str, room: int, counter: TokenCounter, keep: Keep, boundary: Bou
     """How many characters to keep at the start and at the end, within `room` tokens."""
     share = {"both": room * 2 // 3, "start": room, "end": 0}[keep]
     start = _snapped_start(text, len(truncate(text, share, counter)), boundary) if share else 0
+    start = start if text[:start].strip() else 0
     rest = text[start:]
     kept = truncate(rest, room - share, counter, keep="end") if room > share else ""
-    return start, len(rest) - _snapped_end(rest, len(rest) - len(kept), boundary) if kept else 0
+    end = len(rest) - _snapped_end(rest, len(rest) - len(kept), boundary) if kept else 0
+    return start, end if rest[len(rest) - end :].strip() else 0
 
 
 def _snapped_start(text: str, at: int, boundary: Boundary) -> int:

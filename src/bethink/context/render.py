@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from bethink.context.compose import Composition, with_cuts
-from bethink.context.explain import Explanation, explain
+from bethink.context.compose import Composition
+from bethink.context.cutting import by_seq, with_cuts
+from bethink.context.explain import Explanation, Load, explain, load_of, sections_of
 from bethink.context.items import (
     BLOCK,
     Item,
@@ -24,14 +25,15 @@ from bethink.context.items import (
 )
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
+from bethink.limits import LimitWarning
 from bethink.messages import Message, canonical_json, groups, ranges
-from bethink.models import TokenCounter
-from bethink.models.tokens import message_tokens
+from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
+from bethink.usage import TurnUsage
 
 __all__ = ["RENDERER", "Context", "ContextLine", "Named", "rebuild", "receipt_for", "render"]
 
-RENDERER = 1
+RENDERER = 2
 """Version of the bytes made here and in `items`. A change of them raises it, so that an older receipt says why it cannot be
 replayed."""
 
@@ -52,18 +54,26 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What to send to the model.
 
     Attributes:
-        messages: in the order to send them: pinned, the memory message (if it has any line), the recent ones.
-        tokens: of all messages, by the counter named in the receipt; at most `budget`.
+        messages: in the order to send them: pinned, the memory message (if it has any line), the recent ones; or the memory
+            message right before the newest user message (`settings.memory_at`).
+        tools: those that the request is to offer, as they were given; not kept in the receipt.
+        tokens: of all messages, and of the rest of the request where tools or a model were named, by the counter and frames
+            named in the receipt; at most `budget`.
         made_of: what was chosen.
         receipt_id: names it for `replay`; "" for a context that was not recorded.
+        usage: what it took; None for one that was replayed.
+        warnings: which of its `Limits` it came near.
     """
 
     messages: tuple[Message, ...]
     tokens: int
     budget: int
     made_of: Composition
-    counter: TokenCounter
+    measure: Measure
+    tools: tuple[dict[str, Any], ...] = ()
     receipt_id: str = ""
+    usage: TurnUsage | None = None
+    warnings: tuple[LimitWarning, ...] = ()
 
     def __repr__(self) -> str:
         return f"Context({self.tokens} of {self.budget} tokens, {len(self.messages)} messages, receipt {self.receipt_id!r})"
@@ -71,14 +81,29 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lines(self) -> tuple[ContextLine, ...]:
         """Every line with its reason, in the order shown. Made when it is asked for."""
-        return tuple(_lines(self.made_of, self.counter))
+        return tuple(_lines(self.made_of, self.measure))
+
+    @property
+    def headroom(self) -> int:
+        """Tokens of the budget that are not used."""
+        return self.budget - self.tokens
+
+    @property
+    def load(self) -> Load:
+        """How full it is (see `explain.load_of`)."""
+        return load_of(self.tokens, self.budget)
+
+    @property
+    def sections(self) -> dict[SectionName, int]:
+        """Tokens by section, together `tokens`. "frame" is what surrounds the lines of the memory message."""
+        return sections_of(self.made_of, self.measure)
 
     def explain(self) -> Explanation:
         """What is in it and what is not: which policy folded or left out which messages, and why. `print` shows it.
 
         A replayed context explains itself as its receipt does.
         """
-        return explain(self.made_of, budget=self.budget, counter=self.counter)
+        return explain(self.made_of, budget=self.budget, measure=self.measure)
 
     @property
     def omitted(self) -> tuple[str, ...]:
@@ -103,17 +128,20 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(f"{message.speaker}: {message.text}" for message in self.messages if message.text)
 
 
-def render(made_of: Composition, *, budget: int, counter: TokenCounter) -> Context:
+def render(made_of: Composition, *, budget: int, measure: Measure, tools: tuple[dict[str, Any], ...] = ()) -> Context:
     """The context that a composition stands for. The same composition, the same bytes."""
     memory = memory_message(made_of.block)
     recent = with_cuts(made_of.recent, made_of.cuts)
-    messages = (*made_of.pinned, *(() if memory is None else (memory,)), *recent)
-    return Context(messages=messages, tokens=made_of.tokens, budget=budget, made_of=made_of, counter=counter)
+    if memory is not None:
+        at = next((at for at, message in enumerate(recent) if message.seq == made_of.memory_before), 0)
+        recent.insert(at, memory)
+    messages = (*made_of.pinned, *recent)
+    return Context(messages=messages, tokens=made_of.tokens, budget=budget, made_of=made_of, measure=measure, tools=tools)
 
 
-def _lines(made_of: Composition, counter: TokenCounter) -> Iterator[ContextLine]:
+def _lines(made_of: Composition, measure: Measure) -> Iterator[ContextLine]:
     for message in made_of.pinned:
-        yield _message_line(message, "pinned", f"{message.role} message, always in view", counter)
+        yield _message_line(message, "pinned", f"{message.role} message, always in view", measure)
     for each in made_of.block:
         item = each.item
         yield ContextLine(
@@ -131,16 +159,16 @@ def _lines(made_of: Composition, counter: TokenCounter) -> Iterator[ContextLine]
         reason = "newest user message" if message.seq == newest else f"message {message.seq}, {kept}"
         if message.seq in made_of.cuts:
             reason += ", shortened"
-        yield _message_line(message, "recent messages", reason, counter)
+        yield _message_line(message, "recent messages", reason, measure)
 
 
-def _message_line(message: Message, section: SectionName, reason: str, counter: TokenCounter) -> ContextLine:
+def _message_line(message: Message, section: SectionName, reason: str, measure: Measure) -> ContextLine:
     calls = "; ".join(f"calls {call.name}({call.arguments})" for call in message.tool_calls)
     return ContextLine(
         section=section,
         text=f"{message.speaker}: {' '.join(filter(None, (message.text, calls)))}",
         reason=reason,
-        tokens=message_tokens(message, counter),
+        tokens=measure.message(message),
         id=message.id,
         sources=(message.id,),
     )
@@ -153,7 +181,6 @@ def receipt_for(
     receipt_id: str,
     thread_id: str,
     now: datetime,
-    counter: TokenCounter,
     ranker: str,
     query: str,
 ) -> Receipt:
@@ -164,7 +191,7 @@ def receipt_for(
         created_at=now,
         budget=context.budget,
         tokens=context.tokens,
-        counter=counter.name,
+        counter=context.measure.name,
         ranker=ranker,
         renderer=RENDERER,
         digest=_digest(context),
@@ -185,7 +212,10 @@ def receipt_for(
         ),
         pinned=ranges(message.seq for message in made_of.pinned),
         recent=ranges(sorted(message.seq for message in made_of.recent)),
-        cuts=tuple((seq, head, tail) for seq, (head, tail) in sorted(made_of.cuts.items())),
+        cuts=tuple([cut for _, cuts in sorted(made_of.cuts.items()) for cut in cuts]),
+        memory_before=made_of.memory_before,
+        for_model=context.measure.model,
+        around=made_of.around,
         policy=made_of.policy,
         decisions=made_of.decisions,
     )
@@ -205,7 +235,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     nodes: Mapping[str, Node]
 
 
-def rebuild(receipt: Receipt, named: Named, *, counter: TokenCounter) -> Context:
+def rebuild(receipt: Receipt, named: Named, *, measure: Measure) -> Context:
     """The context that the receipt was given for, byte for byte.
 
     Raises:
@@ -220,14 +250,16 @@ def rebuild(receipt: Receipt, named: Named, *, counter: TokenCounter) -> Context
     recent = [_of(named.messages, seq, receipt) for first, last in receipt.recent for seq in range(first, last + 1)]
     made_of = Composition(
         pinned=pinned,
-        block=tuple(shown(_item_again(line, named, receipt, counter), counter) for line in receipt.lines),
+        block=tuple(shown(_item_again(line, named, receipt, measure), measure) for line in receipt.lines),
         recent=tuple(message for group in groups(recent) for message in group.messages),
-        cuts={seq: (head, tail) for seq, head, tail in receipt.cuts},
+        memory_before=receipt.memory_before,
+        cuts=by_seq(receipt.cuts),
+        around=receipt.around,
         policy=receipt.policy,
         decisions=receipt.decisions,
         tokens=receipt.tokens,
     )
-    context = render(made_of, budget=receipt.budget, counter=counter)
+    context = render(made_of, budget=receipt.budget, measure=measure)
     if _digest(context) != receipt.digest:
         raise Forgotten(f"context {receipt.id}: something that it shows has been changed by a forget since")
     return msgspec.structs.replace(context, receipt_id=receipt.id)
@@ -240,15 +272,15 @@ def _of(things: Mapping[Any, Any], key: object, receipt: Receipt) -> Any:
         raise Forgotten(f"context {receipt.id}: something that it shows has been forgotten since") from None
 
 
-def _item_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: TokenCounter) -> Item:
-    item = _line_again(line, named, receipt, counter)
+def _item_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Measure) -> Item:
+    item = _line_again(line, named, receipt, measure)
     if not line.changed_by:
         return item
     successor: AnyRecord = _of(named.records, line.changed_by, receipt)
     return msgspec.structs.replace(item, changed=successor.text, changed_by=successor.id)
 
 
-def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: TokenCounter) -> Item:
+def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Measure) -> Item:
     section: SectionName = next(name for name in BLOCK if name == line.section)
     if line.of == "message":
         message = _of(named.quoted, line.id, receipt)
@@ -259,7 +291,7 @@ def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, counter: Toke
             at=message.created_at,
             trust=message.trust,
             speaker=message.speaker,
-            counter=counter,
+            counter=measure,
             reason=line.reason,
             scores=line.scores,
             cut=line.cut,

@@ -30,7 +30,7 @@ from bethink.formats.whole import whole_groups
 from bethink.messages import Group, Message, Part, Raw, Role, ToolCall, check_size, checked
 from bethink.values import check_text
 
-__all__ = ["from_openai", "is_plain", "plain", "to_openai", "to_openai_list"]
+__all__ = ["chat_form", "from_openai", "is_plain", "plain", "to_openai", "to_openai_list"]
 
 
 def from_openai(
@@ -72,7 +72,7 @@ def from_openai(
         ),
         field,
     )
-    if msgspec.json.encode(_form(message)) == json:
+    if msgspec.json.encode(chat_form(message)) == json:
         return message
     return checked(msgspec.structs.replace(message, raw=Raw("openai", json)), field)
 
@@ -144,10 +144,11 @@ def to_openai(message: Message) -> dict[str, Any]:
     """
     if message.raw is not None and message.raw.format == "openai":
         return decode(message.raw.json)
-    return _form(message)
+    return chat_form(message)
 
 
-def _form(message: Message) -> dict[str, Any]:
+def chat_form(message: Message) -> dict[str, Any]:
+    """The message as one chat message, from its own fields, whatever it came as."""
     form: dict[str, Any] = {"role": message.role}
     if message.tool_call_id is not None:
         form["tool_call_id"] = message.tool_call_id
@@ -216,5 +217,5 @@ def _group_form(group: Group) -> list[dict[str, Any]]:
         return [*map(to_openai, said), *results]
     plain = [to_openai(message) for message in said if not message.tool_calls]
     text = "\n".join(message.text for message in calling if message.text)
-    calls = [call for message in calling for call in _form(message)["tool_calls"]]
+    calls = [call for message in calling for call in chat_form(message)["tool_calls"]]
     return [*plain, {"role": "assistant", "content": text or None, "tool_calls": calls}, *results]

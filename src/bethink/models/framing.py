@@ -18,6 +18,7 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: of the family.
+        encoding: the vocabulary that its text is counted with, where it is public (see `exact.ENCODINGS`).
         message: around each message: start, role, separator, end.
         named: for having a name, besides the name.
         call: around each tool call.
@@ -30,6 +31,7 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str = "generic"
+    encoding: str = ""
     message: int = 5
     named: int = 1
     call: int = 8
@@ -45,7 +47,7 @@ FRAMING = Framing()
 """For a model that is not known."""
 
 
-def _openai(image_low: int, image: int) -> Framing:
+def _openai(image_low: int, image: int, encoding: str = "o200k_base") -> Framing:
     """OpenAI's chat models.
 
     The cookbook ("How to count tokens with tiktoken") has 3 for each message and its role (one token), 1 for a name, 3 for the
@@ -55,11 +57,11 @@ def _openai(image_low: int, image: int) -> Framing:
     an image has after it was made to fit 2,048 by 768; at detail "low" the base alone. Or they are patches of 32 px, at most
     1,536, times a factor, at any detail.
     """
-    return Framing(name="openai", message=4, tools=12, image=image, image_low=image_low)
+    return Framing(name="openai", encoding=encoding, message=4, tools=12, image=image, image_low=image_low)
 
 
-def _tiles(base: int, tile: int) -> Framing:
-    return _openai(base, base + 8 * tile)
+def _tiles(base: int, tile: int, encoding: str = "o200k_base") -> Framing:
+    return _openai(base, base + 8 * tile, encoding)
 
 
 def _patches(factor: float) -> Framing:
@@ -85,7 +87,8 @@ _FAMILIES: tuple[tuple[str, Framing], ...] = (
     (r"(gpt-4\.1|gpt-5)-nano" + _DATED, _patches(2.46)),
     (r"o4-mini" + _DATED, _patches(1.72)),
     (r"gpt-4\.1" + _DATED, _openai(85, 1_536)),
-    (r"(gpt-4o|gpt-4\.5|gpt-4-turbo|chatgpt-4o|gpt-4|gpt-4-32k|gpt-3\.5-turbo|gpt-3\.5-turbo-16k)" + _DATED, _tiles(85, 170)),
+    (r"(gpt-4o|gpt-4\.5|chatgpt-4o)" + _DATED, _tiles(85, 170)),
+    (r"(gpt-4-turbo|gpt-4|gpt-4-32k|gpt-3\.5-turbo|gpt-3\.5-turbo-16k)" + _DATED, _tiles(85, 170, "cl100k_base")),
     (r"(o1|o3|o1-pro|o3-pro)" + _DATED, _tiles(75, 150)),
     (r"gpt-5(-chat)?" + _DATED, _tiles(70, 140)),
     (r"claude-3-opus", _anthropic(530, 1_600)),

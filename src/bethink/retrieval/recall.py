@@ -7,18 +7,19 @@ embedding. So the names of those who speak here are taken out of the query; what
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from bethink.models import Embedder
-from bethink.records import RecordKind
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
 from bethink.retrieval.terms import query_terms
 from bethink.storage.base import Found, Scope, Search
 
 __all__ = ["Searchable", "recall"]
 
-Searchable: TypeAlias = Literal["message"] | RecordKind
+Searchable: TypeAlias = Literal["message", "note", "insight", "summary"]
+"""What search finds. Entries of a state are read, not searched."""
 
 _KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary")
 
@@ -38,13 +39,19 @@ def recall(
     k: int,
     now: datetime,
     kinds: tuple[Searchable, ...] | None = None,
+    span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> RecallResult:
-    """The at most `k` best answers, or none with the reason. `search` and `speakers` are the store's; each is called once."""
+    """The at most `k` best answers, or none with the reason. `search` and `speakers` are the store's; each is called once. Each
+    step is done within the `span` of its name.
+    """
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
     vector = None
     if embedder is not None and query.strip():
-        vector = embedder.embed([without_names(query, names)])[0].tobytes()
+        with span("recall.embed"):
+            vector = embedder.embed([without_names(query, names)])[0].tobytes()
     limit = max(_CANDIDATES, k)
-    found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
-    return rank(found, query, terms, k=k, now=now, ranker=ranker)
+    with span("recall.search"):
+        found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
+    with span("recall.rank"):
+        return rank(found, query, terms, k=k, now=now, ranker=ranker)

@@ -15,7 +15,7 @@ import os
 import threading
 from collections import OrderedDict
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TypeAlias
 
 from bethink.engine import Engine
@@ -31,6 +31,8 @@ __all__ = ["LoopWorker", "ThreadWorker", "worker_for"]
 
 _Key: TypeAlias = tuple[Namespace, str]
 
+_IN_HAND = datetime.max.replace(tzinfo=timezone.utc)
+"""When there is something to do again for a thread that is in line or being refined: what comes of that is not known yet."""
 _KNOWN = 10_000
 """Threads of which is known that there is nothing to do for now. One that is not among them is looked at once too often."""
 
@@ -55,7 +57,7 @@ class _Line:
         due = unscored if again is None else again <= self._engine.clock.now()
         if folded or due or key not in self._known:
             self._waiting[key] = None
-            self._know(key, None)
+            self._know(key, _IN_HAND)
 
     def take(self) -> _Key | None:
         return self._waiting.popitem(last=False)[0] if self._waiting else None

@@ -54,11 +54,12 @@ def save_request(
 
 def save(engine: Engine, request: Save) -> Checkpoint:
     """Save a checkpoint; its thread is made if it is not there, for an agent has a state before anybody has said anything."""
-    try:
-        return engine.store.save(request)
-    except NotFound:
-        append(engine, request.namespace, request.thread_id, ())
-        return engine.store.save(request)
+    with engine.telemetry.span("checkpoint", namespace=request.namespace, thread_id=request.thread_id):
+        try:
+            return engine.store.save(request)
+        except NotFound:
+            append(engine, request.namespace, request.thread_id, ())
+            return engine.store.save(request)
 
 
 def checkpoints(engine: Engine, namespace: Namespace, thread_id: str, limit: int | None = None) -> list[CheckpointInfo]:

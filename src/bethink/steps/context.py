@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,81 +17,199 @@ from bethink.context import (
     item_of_node,
     item_of_record,
     items_of_summary,
+    pinned_tokens,
     receipt_for,
     render,
 )
-from bethink.engine import Engine
-from bethink.errors import BudgetError, Conflict
+from bethink.engine import Engine, Known
+from bethink.errors import BudgetError, Conflict, CorruptStore, InvalidInput, LimitExceeded, StoreError
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
+from bethink.limits import NO_LIMITS, Limits, budget_within, near
 from bethink.messages import Message
-from bethink.records import AnyRecord, Insight, Node
+from bethink.models.measure import Measure
+from bethink.records import AnyRecord, Insight, Node, Receipt
+from bethink.settings import Oversize, check_choice
 from bethink.steps.derive import derive
+from bethink.steps.handoff import handed_items
 from bethink.steps.recall import recall_from
+from bethink.steps.state import own_items
+from bethink.steps.usage import usage_of_turn
 from bethink.steps.view import View, view_thread
-from bethink.storage.base import Get, Put, Scope
-from bethink.values import Namespace
+from bethink.storage.base import Cursor, Get, Put, Scope
+from bethink.usage import TurnUsage
+from bethink.values import Namespace, check_json, check_text
 
-__all__ = ["build_context"]
+__all__ = ["Asked", "asked_for", "build_context"]
 
 _SPARE_HITS = 32
 
 
-def build_context(
-    engine: Engine, namespace: Namespace, thread_id: str, query: str | None, budget: int | None, policy: Policy
-) -> Context:
-    """The context of a thread by a policy, its receipt stored."""
-    budget = engine.settings.window if budget is None else budget
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a context; see `Thread.context`. What is None is as the memory's settings have it."""
+
+    query: str | None = None
+    budget: int | None = None
+    policy: Policy
+    oversize: Oversize | None = None
+    for_model: str | None = None
+    tools: tuple[dict[str, Any], ...] = ()
+    limits: Limits = NO_LIMITS
+
+
+def asked_for(
+    policy: Policy,
+    *,
+    query: str | None,
+    budget: int | None,
+    oversize: Oversize | Literal["cut", "error"] | None,
+    for_model: str | None,
+    tools: Sequence[Mapping[str, Any]],
+    limits: Limits,
+) -> Asked:
+    """What a caller asks, checked, and sharing nothing with what he may still change."""
+    if query is not None:
+        check_text(query, "query")
+    if for_model is not None:
+        check_text(for_model, "for_model")
+    if isinstance(oversize, str):
+        check_choice(oversize, "oversize", Literal["cut", "error"])
+        oversize = Oversize(question=oversize, turn=oversize)
+    elif not (oversize is None or isinstance(oversize, Oversize)):
+        raise InvalidInput("oversize", f"a {type(oversize).__name__}", 'give "cut", "error" or an Oversize')
+    for number, tool in enumerate(tools):
+        check_json(tool, f"tools[{number}]")
+    copied = tuple([msgspec.json.decode(msgspec.json.encode(tool, enc_hook=dict)) for tool in tools])
+    return Asked(query=query, budget=budget, policy=policy, oversize=oversize, for_model=for_model, tools=copied, limits=limits)
+
+
+def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked) -> Context:
+    """The context of a thread, its receipt stored, and what it took."""
+    limits = asked.limits
+    budget = budget_within(limits, asked.budget, window=engine.settings.window)
     if budget < 1:
         raise BudgetError(budget, 1, (("one of the tokens", 1),))
-    cursor = derive(engine, namespace, hold=thread_id)
-    view = view_thread(engine, namespace, thread_id, budget, policy)
+    measure = engine.measure(asked.for_model)
+    around = measure.around(asked.tools)
+    room = budget - sum(tokens for _, tokens in around)
+    if room < 1:
+        raise BudgetError(budget, budget - room, around)
+    if limits.memory_tokens is not None:
+        _check_pinned(engine, namespace, limits.memory_tokens, measure)
+    with engine.telemetry.turn(most=limits.latency, namespace=namespace, thread_id=thread_id, budget=budget) as turn:
+        found = _found(engine, namespace, thread_id, asked, room, measure)
+        with engine.telemetry.span("compose"):
+            sources = msgspec.structs.replace(found.sources, around=around, memory_limit=limits.memory_tokens)
+            settings = engine.settings
+            if asked.oversize is not None:
+                settings = msgspec.structs.replace(settings, oversize=asked.oversize)
+            made_of = compose(sources, budget=budget, measure=measure, settings=settings)
+            context = render(made_of, budget=budget, measure=measure, tools=asked.tools)
+            now = engine.clock.now()
+            receipt = receipt_for(
+                made_of,
+                context,
+                receipt_id=new_id(now),
+                thread_id=thread_id,
+                now=now,
+                ranker=engine.ranker.fingerprint,
+                query=found.query,
+            )
+        usage = usage_of_turn(engine, found.view, context, receipt)
+        with engine.telemetry.span("store"):
+            _store(engine, namespace, receipt, found.cursor)
+        usage = msgspec.structs.replace(usage, seconds=turn.measured())
+        _store_usage(engine, namespace, usage)
+        warnings = near(limits, usage)
+        engine.telemetry.tell("turn", usage)
+        for warning in warnings:
+            engine.telemetry.tell("warning", thread_id, warning)
+    return msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What there is to make a context of, and the cursor that is to be moved with it."""
+
+    view: View
+    query: str
+    sources: Sources
+    cursor: Cursor | None
+
+
+def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, room: int, measure: Measure) -> _Found:
+    with engine.telemetry.span("derive"):
+        cursor = derive(engine, namespace, hold=thread_id)
+    with engine.telemetry.span("view"):
+        view = view_thread(engine, namespace, thread_id, room, asked.policy, measure)
     shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]
+    query = asked.query
     if query is None:
-        asked = [message for message in shown if message.role == "user"]
-        query = max(asked, key=lambda message: message.seq).text if asked else ""
-    items = _items(engine, namespace, thread_id, view, shown, query, budget)
-    found = Sources(
+        said = [message for message in shown if message.role == "user"]
+        query = max(said, key=lambda message: message.seq).text if said else ""
+    sources = Sources(
         pinned=view.pinned,
         recent=view.recent,
         sizes=view.sizes,
         waiting=view.waiting,
-        items=items,
-        policy=policy.name,
+        items=(
+            *handed_items(engine, namespace, thread_id),
+            *(own_items(engine, namespace, thread_id, shown) if asked.policy.shows_state else ()),
+            *_items(engine, namespace, thread_id, view, shown, query, room, measure),
+        ),
+        policy=asked.policy.name,
         decisions=view.decisions,
         limit=view.limit,
     )
-    made_of = compose(found, budget=budget, counter=engine.counter, settings=engine.settings)
-    context = render(made_of, budget=budget, counter=engine.counter)
-    now = engine.clock.now()
-    receipt = receipt_for(
-        made_of,
-        context,
-        receipt_id=new_id(now),
-        thread_id=thread_id,
-        now=now,
-        counter=engine.counter,
-        ranker=engine.ranker.fingerprint,
-        query=query,
-    )
+    return _Found(view, query, sources, cursor)
+
+
+def _check_pinned(engine: Engine, namespace: Namespace, most: int, measure: Measure) -> None:
+    """LimitExceeded if what is pinned, and so must be shown, makes too large a memory message."""
+    tokens = pinned_tokens(_pinned_items(engine.known(namespace)), measure)
+    if tokens > most:
+        raise LimitExceeded("memory_tokens", most, tokens, "tokens of what is pinned", "unpin something, or raise the limit")
+
+
+def _pinned_items(known: Known) -> list[Item]:
+    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
+    return [item_of_record(record, "pinned", "pinned") for record in pinned]
+
+
+def _store_usage(engine: Engine, namespace: Namespace, usage: TurnUsage) -> None:
+    """Apart from the receipt, since how long that took to store is part of it."""
+    try:
+        engine.store.put(Put(namespace=namespace, usage=usage, relaxed=True))
+    except CorruptStore:
+        raise
+    except StoreError:
+        # The context is made and its receipt stored: it is not lost to a number that cannot be written now.
+        pass
+
+
+def _store(engine: Engine, namespace: Namespace, receipt: Receipt, cursor: Cursor | None) -> None:
     try:
         # The reply that is made of this context comes next; storing it takes the receipt along.
         engine.store.put(Put(namespace=namespace, receipt=receipt, cursor=cursor, relaxed=True))
     except Conflict:
         # Another process has looked at these messages meanwhile.
         engine.store.put(Put(namespace=namespace, receipt=receipt, relaxed=True))
-    return msgspec.structs.replace(context, receipt_id=receipt.id)
 
 
 def _items(
-    engine: Engine, namespace: Namespace, thread_id: str, view: View, shown: Sequence[Message], query: str, budget: int
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str,
+    view: View,
+    shown: Sequence[Message],
+    query: str,
+    budget: int,
+    measure: Measure,
 ) -> tuple[Item, ...]:
     """Candidates for the memory block, section by section."""
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
     known = engine.known(namespace)
-    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
-    items = [item_of_record(record, "pinned", "pinned") for record in pinned]
+    items = _pinned_items(known)
     about = [insight for insight in known.current if insight.subject in subjects and not insight.pinned]
     for insight, score in select_profile(about, now=now, settings=engine.settings):
         items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))
@@ -101,7 +220,7 @@ def _items(
         said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
     said += _summary_items(engine, view, shown, budget)
     if query:
-        said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)})
+        said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)}, measure)
     return (*items, *_with_changes(said, known.changed))
 
 
@@ -149,8 +268,9 @@ def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int
     return [at for position, at in enumerate(said) if position in chosen]
 
 
-def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str]) -> list[Item]:
-
+def _recalled_items(
+    engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str], measure: Measure
+) -> list[Item]:
     visible = {message.id for message in shown}
     # More than will be shown, since what is in view anyway is often the best match. (All of it would be ranking for nothing.)
     spare = min(len(visible), _SPARE_HITS)
@@ -170,7 +290,7 @@ def _recalled_items(engine: Engine, namespace: Namespace, query: str, shown: Seq
                 at=hit.at,
                 trust=hit.trust,
                 speaker=hit.speaker,
-                counter=engine.counter,
+                counter=measure,
                 reason=reason,
                 scores=hit.scores,
             )

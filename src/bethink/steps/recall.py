@@ -20,18 +20,23 @@ def recall_from(
     engine: Engine, scope: Scope, query: str, *, k: int | None = None, kinds: tuple[Searchable, ...] | None = None
 ) -> RecallResult:
     """The best answers to a query within a scope, or none, with the reason."""
-    embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
-    return recall(
-        query,
-        scope=scope,
-        search=engine.store.search,
-        speakers=engine.store.speakers,
-        embedder=engine.bound_embedder(),
-        ranker=engine.ranker,
-        now=engine.clock.now(),
-        k=engine.settings.recall_limit if k is None else k,
-        kinds=kinds,
-    )
+    with engine.telemetry.span("recall", namespace=scope.namespace) as span:
+        with engine.telemetry.span("recall.embed"):
+            embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
+        found = recall(
+            query,
+            scope=scope,
+            search=engine.store.search,
+            speakers=engine.store.speakers,
+            embedder=engine.bound_embedder(),
+            ranker=engine.ranker,
+            now=engine.clock.now(),
+            k=engine.settings.recall_limit if k is None else k,
+            kinds=kinds,
+            span=engine.telemetry.span,
+        )
+        span.add(hits=len(found))
+    return found
 
 
 def embed_pending(

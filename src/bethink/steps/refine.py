@@ -1,4 +1,4 @@
-"""A language model's summaries in the place of extractive ones, one node after the other; and its scores, if it is to give any.
+"""A language model's summaries in the place of extractive ones, one node after the other.
 
     tree ─▶ what is due ─▶ step ─▶ the model ─▶ outcome ─▶ store.refine, against the node as it was read
       ▲                                                          │
@@ -28,12 +28,15 @@ from bethink.compaction.model_summary import Outcome, Written, summarise_lines_w
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import derived_id
+from bethink.limits import Limits
 from bethink.models.language import Call, ModelStep, Usage
 from bethink.records import Node
 from bethink.steps.score import keep, scoring_step
 from bethink.steps.summaries import covered
+from bethink.steps.usage import Meter
 from bethink.storage.base import Attempt, Read, Refine, Scan, Scope
 from bethink.threads import ThreadInfo
+from bethink.usage import plus
 from bethink.values import Namespace
 
 __all__ = ["Answered", "RefineReport", "Refining", "advance", "asked", "check_model", "refine", "refine_async", "refining"]
@@ -51,6 +54,7 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         due: summaries that are left to be asked for now: `limit` was reached, or the model is out of reach.
         waiting: those that failed lately; the first of them is asked for again at `retry_at`.
         given_up: those that failed too often. They stay extractive until what they summarise changes.
+        limited: the limit of the language model that was reached (a field of `Limits`): what is due then waits for another day.
         scored: messages that were given a score (`settings.importance`).
         unscored: those that are left for another time.
         score_failure: why the last scores asked for did not come: `"error"`, `"timeout"` or `"unreadable"`; "" if they did.
@@ -64,6 +68,7 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     waiting: int = 0
     given_up: int = 0
     retry_at: datetime | None = None
+    limited: str = ""
     scored: int = 0
     unscored: int = 0
     score_failure: str = ""
@@ -81,10 +86,14 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """What came of a step, and how long its calls took."""
+    """What came of a step, and the calls it took."""
 
     outcome: Outcome | Judged
-    seconds: float = 0.0
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        return sum(call.seconds for call in self.calls)
 
 
 _Step: TypeAlias = ModelStep[Outcome] | ModelStep[Judged]
@@ -95,11 +104,17 @@ Refining: TypeAlias = Generator[_Step, Answered, RefineReport]
 
 
 def refine(
-    engine: Engine, namespace: Namespace, thread_id: str | None = None, *, below: bool = False, limit: int | None = None
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str | None = None,
+    *,
+    below: bool = False,
+    limit: int | None = None,
+    limits: Limits | None = None,
 ) -> RefineReport:
     """Ask the model for every summary that is due, in a thread or in all of a namespace; see `Thread.refine`."""
-    work = refining(engine, namespace, thread_id, below=below, limit=limit)
-    with closing(work):
+    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
+    with closing(work), engine.telemetry.span("refine", namespace=namespace):
         found = advance(work)
         while not isinstance(found, RefineReport):
             found = advance(work, asked(engine, found))
@@ -107,18 +122,24 @@ def refine(
 
 
 async def refine_async(
-    engine: Engine, namespace: Namespace, thread_id: str | None = None, *, below: bool = False, limit: int | None = None
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str | None = None,
+    *,
+    below: bool = False,
+    limit: int | None = None,
+    limits: Limits | None = None,
 ) -> RefineReport:
     """`refine` for an event loop: the store is used in worker threads, the model where `Engine.ask_async` asks it."""
     from anyio.to_thread import run_sync
 
-    work = refining(engine, namespace, thread_id, below=below, limit=limit)
-    with closing(work):
+    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
+    with closing(work), engine.telemetry.span("refine", namespace=namespace):
         found = await run_sync(partial(advance, work))
         while not isinstance(found, RefineReport):
             calls: list[Call] = []
             outcome = await engine.ask_async(found, observe=calls.append)
-            found = await run_sync(partial(advance, work, Answered(outcome, _seconds(calls))))
+            found = await run_sync(partial(advance, work, Answered(outcome, tuple(calls))))
         return found
 
 
@@ -135,11 +156,7 @@ def asked(engine: Engine, step: _Step) -> Answered:
     """What came of a step with the engine's model."""
     calls: list[Call] = []
     outcome = engine.ask(step, observe=calls.append)
-    return Answered(outcome, _seconds(calls))
-
-
-def _seconds(calls: list[Call]) -> float:
-    return sum(call.seconds for call in calls)
+    return Answered(outcome, tuple(calls))
 
 
 # -- the work -------------------------------------------------------------------------------------------------------------
@@ -158,6 +175,7 @@ class _Tally:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     out_of_reach: int = 0
+    limited: str = ""
     scored: int = 0
     unscored: int = 0
     score_failure: str = ""
@@ -169,7 +187,7 @@ class _Tally:
         return self.out_of_reach < _OUT_OF_REACH and (self.limit is None or done < self.limit)
 
     def add(self, attempt: Attempt, kept: bool) -> None:
-        self.usage = _sum(self.usage, attempt.usage)
+        self.usage = plus(self.usage, attempt.usage)
         self.seconds += attempt.seconds
         self.out_of_reach = self.out_of_reach + 1 if attempt.reason in ("error", "timeout") else 0
         if kept:
@@ -177,13 +195,18 @@ class _Tally:
         else:
             self.overtaken += 1
 
-    def add_scores(self, judged: Judged, seconds: float, *, kept: bool, left: int, again: datetime) -> None:
+    def drop(self, answered: Answered) -> None:
+        """A step that was cut short: nobody knows what the model would have said."""
+        self.usage = plus(self.usage, *[call.usage for call in answered.calls])
+        self.seconds += answered.seconds
+        self.overtaken += 1
+
+    def add_scores(self, judged: Judged, seconds: float, *, kept: bool, again: datetime) -> None:
         """Count what came of asking for scores, which `limit` has nothing to do with."""
-        self.usage = _sum(self.usage, judged.usage)
+        self.usage = plus(self.usage, judged.usage)
         self.seconds += seconds
         self.out_of_reach = self.out_of_reach + 1 if judged.reason in ("error", "timeout") else 0
         self.scored += len(judged.scores) if kept else 0
-        self.unscored += left
         if judged.reason:
             self.score_failure, self.score_again = judged.reason, again
 
@@ -201,6 +224,7 @@ class _Tally:
             waiting=len(self.waits),
             given_up=self.given_up,
             retry_at=min([*self.waits, *filter(None, [self.score_again])], default=None),
+            limited=self.limited,
             scored=self.scored,
             unscored=self.unscored,
             score_failure=self.score_failure,
@@ -210,9 +234,15 @@ class _Tally:
 
 
 def refining(
-    engine: Engine, namespace: Namespace, thread_id: str | None = None, *, below: bool = False, limit: int | None = None
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str | None = None,
+    *,
+    below: bool = False,
+    limit: int | None = None,
+    limits: Limits | None = None,
 ) -> Refining:
-    """The work of `refine`, for a driver.
+    """The work of `refine`, for a driver. Within `limits`, or those of the memory.
 
     Raises:
         InvalidInput: there is no model, or the limit is below 1; when the work begins.
@@ -221,24 +251,26 @@ def refining(
         raise InvalidInput("limit", f"{limit}", "use 1 or more, or leave it out for all that is due")
     model = engine.model_name
     tally = _Tally(limit)
+    limits = engine.limits if limits is None else limits
     if thread_id is not None:
-        yield from _thread(engine, namespace, thread_id, model, tally)
-        yield from _scores(engine, namespace, thread_id, model, tally)
+        yield from _thread(engine, namespace, thread_id, model, tally, limits)
+        yield from _scores(engine, namespace, thread_id, model, tally, limits)
         return tally.report()
     for thread in engine.pages(Scan(what="threads", scope=Scope(namespace, below))):
         assert isinstance(thread, ThreadInfo), "a page holds what was asked for"
         # A fork may have nodes of its parent beyond what it has folded itself.
         if thread.folded_through or thread.parent is not None:
-            yield from _thread(engine, thread.namespace, thread.thread_id, model, tally)
-        yield from _scores(engine, thread.namespace, thread.thread_id, model, tally)
+            yield from _thread(engine, thread.namespace, thread.thread_id, model, tally, limits)
+        yield from _scores(engine, thread.namespace, thread.thread_id, model, tally, limits)
     return tally.report()
 
 
 def _thread(
-    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
 ) -> Generator[_Step, Answered, None]:
     # Each at most once in a call, whatever happens to it: one that somebody else keeps changing comes up again and again.
     tried: set[str] = set()
+    meter = Meter(engine, namespace, thread_id, limits)
     tree = Read(namespace=namespace, thread_id=thread_id, limit=0, tree=True)
     while True:
         try:
@@ -247,32 +279,49 @@ def _thread(
             return
         found = standings(transcript.nodes, transcript.attempts, model=model, now=engine.clock.now(), settings=engine.settings)
         due = next((each for each in found if each.status == "due" and each.key not in tried), None)
-        if due is None or not tally.may_ask:
+        refusal = meter.refusal
+        if due is not None and refusal is not None:
+            tally.limited = refusal.limit
+        if due is None or refusal is not None or not tally.may_ask:
             tally.leave(found)
             return
         tried.add(due.key)
         step = _step(engine, namespace, thread_id, due, transcript.nodes, model)
         if step is not None:
-            answered = yield step
+            answered = yield meter.within(step)
+            meter.keep(answered.calls)
+            if meter.refused:
+                tally.drop(answered)
+                continue
             attempt, kept = _settle(engine, namespace, thread_id, due, answered, model)
             tally.add(attempt, kept)
 
 
 def _scores(
-    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
 ) -> Generator[_Step, Answered, None]:
     """Ask once for the scores of a thread's messages, where a model is to give them."""
-    if engine.settings.importance != "model" or tally.out_of_reach >= _OUT_OF_REACH:
+    if engine.settings.importance != "model":
         return
     messages, step = scoring_step(engine, namespace, thread_id)
-    if step is not None:
-        answered = yield step
-        judged = answered.outcome
-        assert isinstance(judged, Judged), "a step is answered with what came of it"
-        kept = keep(engine, namespace, thread_id, model, judged)
-        left = len(messages) - (len(judged.scores) if kept else 0)
-        again = engine.clock.now() + engine.settings.model_backoff.first
-        tally.add_scores(judged, answered.seconds, kept=kept, left=left, again=again)
+    if step is None:
+        return
+    meter = Meter(engine, namespace, thread_id, limits)
+    refusal = meter.refusal
+    if refusal is not None or tally.out_of_reach >= _OUT_OF_REACH:
+        tally.limited = tally.limited if refusal is None else refusal.limit
+        tally.unscored += len(messages)
+        return
+    answered = yield meter.within(step)
+    meter.keep(answered.calls)
+    judged = answered.outcome
+    assert isinstance(judged, Judged), "a step is answered with what came of it"
+    if meter.refused and meter.refusal is not None:
+        # That is no failure of the model's.
+        tally.limited, judged = meter.refusal.limit, msgspec.structs.replace(judged, reason="")
+    kept = keep(engine, namespace, thread_id, model, judged)
+    tally.add_scores(judged, answered.seconds, kept=kept, again=engine.clock.now() + engine.settings.model_backoff.first)
+    tally.unscored += len(messages) - (len(judged.scores) if kept else 0)
 
 
 def _step(
@@ -342,11 +391,6 @@ def _settle(
     except (Conflict, NotFound):
         return attempt, False
     return attempt, True
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    cost = None if one.cost is None and other.cost is None else (one.cost or 0.0) + (other.cost or 0.0)
-    return Usage(one.calls + other.calls, one.tokens_in + other.tokens_in, one.tokens_out + other.tokens_out, cost)
 
 
 # -- settings -------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ was passed over when the messages around it were folded, comes first among what 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -19,22 +18,25 @@ from bethink.compaction.fold import fold
 from bethink.compaction.model_scores import to_be_scored
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
-from bethink.context.compose import size_of
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
-from bethink.marks import TIERS, Tiered, is_pinned, tier_of
-from bethink.messages import Group, Message, groups, ranges
+from bethink.marks import Tiered, is_pinned
+from bethink.messages import Group, Message, groups
+from bethink.models.measure import Measure
 from bethink.records import Decision, Node
+from bethink.settings import Settings
 from bethink.steps.append import append
+from bethink.steps.decisions import decisions, promoted, without
 from bethink.storage.base import Fold, Get, Read, Scope, Transcript
+from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
 __all__ = ["View", "view_thread"]
 
 _PAGE = 64
+_ATTEMPTS = 20
 _MANY_UNSCORED = 8
 """Messages for which a model is asked in the background; one call is for many."""
-_ATTEMPTS = 20
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,10 +45,17 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         sizes: the tokens of each recent group, by its number.
         nodes: summary nodes for what is folded. Those in `segments` come before all others where room is short.
-        decisions: what was done with the messages that are neither pinned nor recent.
+        decisions: what was done with the messages that are neither pinned nor recent, and which of the others were promoted.
         limit: see `Plan.limit`.
+        thread: as it was read.
+        seen, past: all messages of it past the seq `past`, among others.
+        folds: how often something was folded for this view.
     """
 
+    thread: ThreadInfo
+    seen: tuple[Message, ...]
+    past: int
+    folds: int = 0
     pinned: tuple[Message, ...]
     recent: tuple[Group, ...]
     sizes: dict[int, int]
@@ -57,54 +66,67 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
-    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so."""
+def view_thread(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure) -> View:
+    """Pinned and recent messages and the summary nodes of a thread; folds first where the policy says so.
+
+    `budget` is the room for messages, as `measure` counts them.
+    """
     look = _beside_the_folded if policy.summary else _newest
-    return look(engine, namespace, thread_id, budget, policy)
+    return look(engine, namespace, thread_id, budget, policy, measure)
 
 
-def _beside_the_folded(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+def _beside_the_folded(
+    engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure
+) -> View:
     for _ in range(_ATTEMPTS):
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
         pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
         talk = _not_covered(talk, transcript.nodes, thread.folded_through)
-        sight = _Sight(engine, budget, policy, transcript, pinned, talk)
+        sight = _Sight(engine.settings, measure, budget, policy, transcript, pinned, talk)
         planned = sight.plan
         if not planned.fold:
             if transcript.nodes:
                 engine.notice(namespace, thread_id, folded=False)
             recent = _with_older(engine, transcript, planned.keep, planned.again, sight.size)
-            return _view(engine, namespace, sight, recent, transcript.nodes)
-        nodes = fold(
-            planned.fold,
-            transcript.nodes,
-            namespace=namespace,
-            thread_id=thread_id,
-            now=engine.clock.now(),
-            settings=engine.settings,
-            count=engine.counter.count,
-        )
-        request = Fold(
-            namespace=namespace,
-            thread_id=thread_id,
+            return _view(engine, sight, transcript, thread.folded_through, recent, transcript.nodes)
+        with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
+            try:
+                _fold(engine, transcript, planned)
+            except Conflict:
+                # Another process folded first, or something of the span was forgotten: look again.
+                continue
+        engine.notice(namespace, thread_id, folded=True)
+        roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
+        found = _view(engine, sight, transcript, thread.folded_through, planned.keep, roots)
+        return msgspec.structs.replace(found, folds=1)
+    raise _too_fast(thread_id)
+
+
+def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
+    thread = transcript.thread
+    nodes = fold(
+        planned.fold,
+        transcript.nodes,
+        namespace=thread.namespace,
+        thread_id=thread.thread_id,
+        now=engine.clock.now(),
+        settings=engine.settings,
+        count=engine.counter.count,
+    )
+    engine.store.fold(
+        Fold(
+            namespace=thread.namespace,
+            thread_id=thread.thread_id,
             nodes=nodes,
             # What folds may be older than all that is folded already: see the module's head.
             through=max(planned.through, thread.folded_through),
             expected_through=thread.folded_through,
         )
-        try:
-            engine.store.fold(request)
-        except Conflict:
-            # Another process folded first, or something of the span was forgotten: look again.
-            continue
-        engine.notice(namespace, thread_id, folded=True)
-        roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
-        return _view(engine, namespace, sight, planned.keep, roots)
-    raise _too_fast(thread_id)
+    )
 
 
-def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy) -> View:
+def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure) -> View:
     """The newest of the log, folded or not."""
     limit = _PAGE
     while True:
@@ -115,19 +137,19 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             append(engine, namespace, thread_id, ())
             continue
         pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
-        sight = _Sight(engine, budget, policy, transcript, pinned, talk)
+        sight = _Sight(engine.settings, measure, budget, policy, transcript, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
-            return _view(engine, namespace, sight, sight.plan.keep)
+            return _view(engine, sight, transcript, 0, sight.plan.keep)
         # The page proper is the newest `limit`; pinned messages and members of its groups may be far older.
         first = seqs[limit - 1]
         asked = any(message.role == "user" for group in sight.whole for message in group.messages)
         left = sight.plan.left
         if asked and left and left[0].group is sight.whole[0]:
             # What is older than a group left out is left out for the same reason, unread.
-            unread = _without(((1, first - 1),), seqs)
+            unread = without(((1, first - 1),), seqs)
             decision = Decision(left[0].policy, "left out", unread, f"{left[0].reason}; not looked at")
-            return _view(engine, namespace, sight, sight.plan.keep, decisions=(decision,))
+            return _view(engine, sight, transcript, first - 1, sight.plan.keep, unread=(decision,))
         limit *= 2
 
 
@@ -136,26 +158,25 @@ class _Sight:
 
     def __init__(
         self,
-        engine: Engine,
+        settings: Settings,
+        measure: Measure,
         budget: int,
         policy: Policy,
         transcript: Transcript,
         pinned: tuple[Message, ...],
         talk: tuple[Group, ...],
     ) -> None:
-        self._counter = engine.counter
+        self._measure = measure
         self.sizes: dict[int, int] = {}
         self.policy = policy
         self.pinned = pinned
-        self.thread, self.tiers, self.scores = transcript.thread, transcript.tiers, transcript.scores
         self.waiting = tuple(group for group in talk if group.open_calls)
         self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
-        fixed = size_of(pinned, engine.counter)
         room = Room(
             budget=budget,
-            fixed=fixed,
+            fixed=measure.messages(pinned),
             size=self.size,
-            settings=engine.settings,
+            settings=settings,
             pinned=pinned,
             tiers=transcript.tiers,
             scores=transcript.scores,
@@ -165,7 +186,7 @@ class _Sight:
     def size(self, group: Group) -> int:
         number = group.number
         if number not in self.sizes:
-            self.sizes[number] = size_of(group.messages, self._counter)
+            self.sizes[number] = self._measure.messages(group.messages)
         return self.sizes[number]
 
 
@@ -184,104 +205,50 @@ def _checked(plan: Plan, given: tuple[Group, ...], policy: Policy) -> Plan:
 
 def _view(
     engine: Engine,
-    namespace: Namespace,
     sight: _Sight,
+    read: Transcript,
+    past: int,
     recent: tuple[Group, ...],
     nodes: tuple[Node, ...] = (),
-    decisions: tuple[Decision, ...] = (),
+    unread: tuple[Decision, ...] = (),
 ) -> View:
     own = sight.policy.own_summaries
     for group in recent:
         sight.size(group)
-    if engine.settings.importance == "model" and engine.watcher is not None:
-        talk = [message for group in sight.whole for message in group.messages]
-        if len(to_be_scored(talk, sight.tiers, sight.scores)) >= _MANY_UNSCORED:
-            engine.notice(namespace, sight.thread.thread_id, folded=False, unscored=True)
+    plan, pinned = sight.plan, sight.pinned
+    found = decisions(plan, pinned=pinned, recent=recent, waiting=sight.waiting, nodes=nodes, size=sight.size)
+    _notice_unscored(engine, sight, read)
     return View(
+        thread=read.thread,
+        seen=read.messages,
+        past=past,
         pinned=sight.pinned,
         recent=recent,
         sizes=sight.sizes,
         waiting=sight.waiting,
         nodes=nodes,
-        segments=_segments(engine, namespace, nodes, own) if own else (),
-        decisions=(*_decisions(sight, recent, nodes), *decisions),
+        segments=_segments(engine, read.thread, nodes, own) if own else (),
+        decisions=(*promoted(pinned, recent, read.tiers), *found, *unread),
         limit=sight.plan.limit,
     )
 
 
-def _decisions(sight: _Sight, recent: tuple[Group, ...], nodes: tuple[Node, ...]) -> tuple[Decision, ...]:
-    """What is not among the recent groups: folded, now or earlier, left out, or waiting for a result. And which of those shown
-    were given another tier.
-    """
-    plan = sight.plan
-    found = list(_promoted(sight, recent))
-    folded = _seqs(plan.fold)
-    shown = [*folded, *_seqs(recent), *(message.seq for message in sight.pinned)]
-    earlier = _without(sorted(span for node in nodes for span in node.covers), shown)
-    if earlier:
-        found.append(Decision("earlier contexts", "folded", earlier, "summaries stand for them"))
-    if folded:
-        found.append(Decision(plan.policy, "folded", ranges(folded), plan.reason, sum(map(sight.size, plan.fold))))
-    reasons: dict[tuple[str, str], list[Group]] = {}
-    for each in plan.left:
-        reasons.setdefault((each.policy, each.reason), []).append(each.group)
-    for (policy, reason), left in reasons.items():
-        found.append(Decision(policy, "left out", ranges(_seqs(left)), reason, sum(map(sight.size, left))))
-    if sight.waiting:
-        found.append(Decision("pairing", "waits", ranges(_seqs(sight.waiting)), "a call has no result yet"))
-    return tuple(found)
+def _notice_unscored(engine: Engine, sight: _Sight, read: Transcript) -> None:
+    """Tell whoever asks a model in the background that there is enough to ask for."""
+    if engine.settings.importance == "model" and engine.watcher is not None:
+        talk = [message for group in sight.whole for message in group.messages]
+        if len(to_be_scored(talk, read.tiers, read.scores)) >= _MANY_UNSCORED:
+            engine.notice(read.thread.namespace, read.thread.thread_id, folded=False, unscored=True)
 
 
-def _promoted(sight: _Sight, recent: tuple[Group, ...]) -> Iterator[Decision]:
-    """The messages in view that have another tier than they were appended with, one decision for each tier."""
-    shown = [*sight.pinned, *(message for group in recent for message in group.messages)] if sight.tiers else []
-    for tier in TIERS:
-        given = sorted(
-            message.seq
-            for message in shown
-            if message.seq in sight.tiers and tier_of(message, sight.tiers) == tier != message.tier
-        )
-        if given:
-            since = max(sight.tiers[seq].at for seq in given)
-            yield Decision("promote", "promoted", ranges(given), f"tier {tier} since {since.date().isoformat()}")
-
-
-def _seqs(found: Sequence[Group]) -> list[int]:
-    return sorted(message.seq for group in found for message in group.messages)
-
-
-def _without(spans: Iterable[tuple[int, int]], seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Inclusive ranges in order, without some seqs."""
-    gone = sorted(seqs)
-    left: list[tuple[int, int]] = []
-    for start, end in spans:
-        first = start
-        for seq in gone[bisect_left(gone, start) : bisect_right(gone, end)]:
-            if first < seq:
-                left.append((first, seq - 1))
-            first = seq + 1
-        if first <= end:
-            left.append((first, end))
-    return _joined(left)
-
-
-def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Disjoint ranges in order, those that touch made one."""
-    joined: list[tuple[int, int]] = []
-    for first, last in spans:
-        if joined and joined[-1][1] == first - 1:
-            joined[-1] = (joined[-1][0], last)
-        else:
-            joined.append((first, last))
-    return tuple(joined)
-
-
-def _segments(engine: Engine, namespace: Namespace, roots: tuple[Node, ...], most: int) -> tuple[Node, ...]:
+def _segments(engine: Engine, thread: ThreadInfo, roots: tuple[Node, ...], most: int) -> tuple[Node, ...]:
     """The newest level-1 nodes of a thread, oldest first: roots, and children of the newest root above them."""
     found = [root for root in roots if root.level == 1]
     above = sorted((root for root in roots if root.level > 1), key=lambda root: root.last_seq)
     while len(found) < most and above:
-        children = engine.store.get(Get(scope=Scope(namespace), nodes=above.pop().children)).nodes
+        # Of this thread: a fork may have other nodes below the same one.
+        wanted = Get(scope=Scope(thread.namespace), nodes=above.pop().children, thread_id=thread.thread_id)
+        children = engine.store.get(wanted).nodes
         found += [child for child in children if child.level == 1]
         above = sorted([*above, *(child for child in children if child.level > 1)], key=lambda node: node.last_seq)
     return tuple(sorted(found, key=lambda node: node.last_seq)[-most:])
@@ -347,12 +314,12 @@ def _with_passed_over(engine: Engine, transcript: Transcript) -> Transcript:
     """With messages before `folded_through` that no node stands for: pinned when those around them folded, and now not."""
     thread = transcript.thread
     read = {message.seq for message in transcript.messages}
-    spans = sorted(span for node in transcript.nodes for span in node.covers)
     candidates = [(seq, seq) for seq in sorted(transcript.tiers) if seq <= thread.folded_through and seq not in read]
+    spans = [span for node in transcript.nodes for span in node.covers]
     covered = [seq for first, last in spans for seq, _ in candidates if first <= seq <= last]
     found: dict[int, Message] = {}
     scores = dict(transcript.scores)
-    for first, last in _without(candidates, covered):
+    for first, last in without(candidates, covered):
         more = engine.store.read(
             Read(
                 namespace=thread.namespace,

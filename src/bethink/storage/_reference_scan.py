@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from bethink.checkpoints import CheckpointInfo
-from bethink.records import AnyRecord, Receipt, Summary
+from bethink.records import AnyRecord, Receipt
 from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_state import State, Thread, current_nodes, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
+from bethink.storage.derive import thread_of
 from bethink.threads import ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 
 __all__ = ["everything", "scan", "stats"]
 
@@ -56,7 +58,7 @@ def _records(state: State, request: Scan) -> Iterator[tuple[Position, StoredReco
             and (request.kinds is None or record.kind in request.kinds)
             and (record.current or not request.current)
             and (record.pinned or not request.pinned)
-            and request.thread_id in (None, record.thread_id if isinstance(record, Summary) else "")
+            and request.thread_id in (None, thread_of(record) or "")
         ):
             yield (row.number, 0), StoredRecord(namespace, record)
 
@@ -65,6 +67,18 @@ def _receipts(state: State, request: Scan) -> Iterator[tuple[Position, Receipt]]
     for row in rows(state.receipts, request.scope):
         if request.thread_id in (None, row.value.thread_id):
             yield (row.number, 0), row.value
+
+
+def _usage(state: State, request: Scan) -> Iterator[tuple[Position, TurnUsage]]:
+    for row in rows(state.usage, request.scope):
+        if request.thread_id in (None, row.value.thread_id):
+            yield (row.number, 0), row.value
+
+
+def _calls(state: State, request: Scan) -> Iterator[tuple[Position, ModelCall]]:
+    for number, (namespace, call) in state.calls.items():
+        if in_scope(namespace, request.scope) and request.thread_id in (None, call.thread_id):
+            yield (number, 0), call
 
 
 def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, CheckpointInfo]]:
@@ -87,6 +101,8 @@ _ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {
     "receipts": _receipts,
     "pending": _pending,
     "checkpoints": _checkpoints,
+    "usage": _usage,
+    "model calls": _calls,
 }
 
 
@@ -117,8 +133,7 @@ def stats(state: State, scope: Scope) -> Stats:
 
 def everything(state: State) -> bytes:
     """All that is held, as JSON, and the states of checkpoints as they are."""
-    held = msgspec.json.encode(
-        [list(state.threads.values()), list(state.records.values()), list(state.receipts.values()), list(state.units.values())]
-    )
+    tables = (state.threads, state.records, state.receipts, state.units, state.usage, state.calls)
+    held = msgspec.json.encode([list(table.values()) for table in tables])
     states = [row.value.state for thread in state.threads.values() for row in thread.value.checkpoints]
     return b"\n".join([held, *states])

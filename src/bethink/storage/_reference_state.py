@@ -23,6 +23,7 @@ from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base import Attempt, Lease, Scope
 from bethink.threads import CallState, ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 __all__ = [
@@ -81,7 +82,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 @dataclass
 class State:
-    """Everything. `units` is keyed by unit number, the rest by namespace and id."""
+    """Everything. `units` and `calls` are keyed by number, the rest by namespace and id."""
 
     threads: dict[Key, Row[Thread]] = field(default_factory=dict)
     records: dict[Key, Row[AnyRecord]] = field(default_factory=dict)
@@ -91,6 +92,10 @@ class State:
     last_number: int = 0
     revision: int = 0
     """How often a record has been changed."""
+    usage: dict[Key, Row[TurnUsage]] = field(default_factory=dict)
+    """By the namespace and id of the receipt, with its number."""
+    calls: dict[int, tuple[Namespace, ModelCall]] = field(default_factory=dict)
+    """By number."""
 
     def copy(self) -> State:
         """The same things in dicts of its own."""
@@ -102,6 +107,8 @@ class State:
             self.embedder,
             self.last_number,
             self.revision,
+            self.usage.copy(),
+            self.calls.copy(),
         )
 
     def number(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bethink.errors import NotFound
+from bethink.ids import new_id
 from bethink.marks import TIERS, Scored, Tiered
 from bethink.messages import Tier
 from bethink.storage.base import Mark, Store, Transcript
@@ -142,6 +143,13 @@ class MarkContract(ContractBase):
     def test_marks_come_only_when_asked_for(self, spoken: Store) -> None:
         mark(spoken, (1, "permanent"), scores=((1, 9),), author="judge")
         assert (read(spoken).tiers, read(spoken).scores) == ({}, {})
+
+    @pytest.mark.parametrize("count", [1, 100])
+    def test_messages_are_found_whose_ids_were_made_for_them(self, store: Store, count: int) -> None:
+        made = [new_id(AT) for _ in range(count)]
+        append(store, *(say(message_id) for message_id in made), fresh=True)
+        store.mark(Mark(namespace=NS, thread_id="t", at=AT, tiers=((made[0], "permanent"),), scores=((made[-1], 9),)))
+        assert (list(marked(store).tiers), list(marked(store).scores)) == ([1], [count])
 
     def test_all_of_it_or_none(self, spoken: Store) -> None:
         append(spoken, say("m6"), thread="u")

@@ -22,7 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from bethink.errors import BethinkError
 from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
-from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, Summary
+from bethink.models.language import Call, Usage
+from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
@@ -54,6 +55,7 @@ from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import START, HashEmbedder
 from bethink.testing.strategies import histories
 from bethink.threads import ForkPoint, ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 __all__ = ["StoreMachine"]
@@ -397,6 +399,25 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.put(namespace, insight)
 
+    @rule(data=st.data(), text=_texts, said=st.booleans())
+    def put_state(self, data: st.DataObject, text: str, said: bool) -> None:
+        """An entry of a thread's state: drawn from one of its messages, or set by hand."""
+        thread = self.draw_thread(data)
+        message = self.draw_message(data, thread) if said else None
+        if thread is None:
+            return
+        entry = StateEntry(
+            id=self.fresh("e"),
+            text=text,
+            trust="user",
+            recorded_at=self.now(),
+            thread_id=thread.thread_id if text else "t3",
+            part="fact",
+            seq=thread.tip if message is None else message.seq,
+            sources=() if message is None else (Source(message.id, thread.thread_id, text),),
+        )
+        self.put(thread.namespace, entry)
+
     @rule(data=st.data())
     def put_summary(self, data: st.DataObject) -> None:
         """The session summary with the move of its cursor, as `end()` stores it."""
@@ -455,6 +476,25 @@ class StoreMachine(RuleBasedStateMachine):
             recent=tuple((message.seq, message.seq) for message in transcript.messages),
         )
         self.put(thread.namespace, receipt=receipt)
+
+    @rule(data=st.data(), thread_id=_threads, tokens=st.integers(1, 9))
+    def put_usage(self, data: st.DataObject, thread_id: str, tokens: int) -> None:
+        """What a context took, of a receipt that is there or is not, and a call for a thread that is there or is not."""
+        namespace = data.draw(_namespaces)
+        receipts = _scan(self.reference, "receipts", Scope(namespace))
+        context_id, of_thread = data.draw(
+            st.sampled_from([("unknown", "t1"), *((receipt.id, receipt.thread_id) for receipt in receipts)])
+        )
+        usage = TurnUsage(
+            context_id=context_id,
+            thread_id=of_thread,
+            at=self.now(),
+            budget=100,
+            counter="builtin",
+            sections={"recent messages": tokens},
+        )
+        call = ModelCall(thread_id, self.now(), Call("summary", "small-1", 0.5, Usage(calls=1, tokens_in=tokens)))
+        self.put(namespace, usage=usage, calls=(call,))
 
     @rule(namespace=_namespaces, amount=st.integers(1, 8))
     def embed(self, namespace: Namespace, amount: int) -> None:
@@ -581,7 +621,7 @@ def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
 
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
-    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints")
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))

@@ -17,8 +17,10 @@ from __future__ import annotations
 import pytest
 
 _PARTS = (
-    *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases"),
-    *("_forget", "_forget_forks", "_refine", "_marks"),
+    *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_marks",
+    "_states",
+    "_usage",
 )
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
@@ -37,7 +39,9 @@ from bethink.testing._contract_marks import MarkContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
+from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
+from bethink.testing._contract_usage import UsageContract  # noqa: E402
 
 __all__ = ["StoreContract"]
 
@@ -65,6 +69,10 @@ class StoreContract(
     PruneContract,
     CheckpointForkContract,
     ForgetCheckpointContract,
+    StateContract,
+    ForgetStateContract,
+    ForkStateContract,
+    UsageContract,
     WholeStoreContract,
 ):
     """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""

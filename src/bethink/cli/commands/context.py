@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["facts_of", "register"]
 
 _SHOWN_CHARACTERS = 150
+_Oversize = Literal["cut", "error"]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
         'bethink context trip "book me a dinner" --budget 800 --user mara',
         "bethink context trip --budget 4000 --user mara --json",
         "bethink context trip --policy 'sliding-window(20)' --user mara",
+        "bethink context trip --for-model gpt-4o --oversize cut --user mara",
     )(context)
     verb(app, "replay", "bethink replay RECEIPT --user mara", "bethink replay RECEIPT --user mara --json")(replay)
 
@@ -41,12 +43,25 @@ def context(
         str | None,
         typer.Option(help="What stays in view, such as 'sliding-window(20)' or 'tiers | summarize'.", show_default="hybrid"),
     ] = None,
+    oversize: Annotated[
+        _Oversize | None,
+        typer.Option(
+            help="What is done with messages larger than their room; left out: an error for the question, a cut for the rest."
+        ),
+    ] = None,
+    for_model: Annotated[str | None, typer.Option(help="Count as this model does, such as gpt-4o.")] = None,
 ) -> Answer:
     """Build the context of a thread, each line with its reason."""
     from bethink.compaction.policies import policy_from
 
     with run.memory() as memory:
-        built = memory.thread(thread).context(query, budget=budget, policy=None if policy is None else policy_from(policy))
+        built = memory.thread(thread).context(
+            query,
+            budget=budget,
+            policy=None if policy is None else policy_from(policy),
+            oversize=oversize,
+            for_model=for_model,
+        )
     return Answer(facts_of(built), lambda page: _show(page, built, recorded=True))
 
 
@@ -65,6 +80,9 @@ def facts_of(built: Context) -> dict[str, Any]:
         "receipt": built.receipt_id,
         "budget": built.budget,
         "tokens": built.tokens,
+        "headroom": built.headroom,
+        "load": built.load,
+        "sections": built.sections,
         "lines": built.lines,
         "omitted": built.omitted,
         "explanation": built.explain(),
@@ -75,7 +93,7 @@ def facts_of(built: Context) -> dict[str, Any]:
 def _show(page: Page, built: Context, *, recorded: bool) -> None:
     _show_lines(page, built)
     page.blank()
-    page.say(f"{built.tokens:,} of {built.budget:,} tokens, in {len(built.messages)} messages")
+    page.say(f"{built.tokens:,} of {built.budget:,} tokens ({built.load}), in {len(built.messages)} messages")
     for left_out in built.omitted:
         page.note(f"left out: {left_out}")
     for decision in built.explain().decisions:

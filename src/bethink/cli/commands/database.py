@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from bethink.cli.commands.usage import usage_facts, usage_lines
 from bethink.cli.options import Answer, Run, verb
 from bethink.cli.progress import progress
 from bethink.errors import MissingExtra
@@ -14,6 +15,7 @@ from bethink.errors import MissingExtra
 if TYPE_CHECKING:
     from bethink.cli.render import Page
     from bethink.storage.base import Problem, Stats
+    from bethink.usage import UsageReport
 
 __all__ = ["register"]
 
@@ -52,15 +54,16 @@ def stats(run: Run) -> Answer:
 
     with run.memory() as memory:
         found = memory.stats()
+        used = memory.usage()
     search = "words and meaning" if MiniLM.available() else "words"
-    facts = {"db": os.fspath(run.db), "namespace": run.namespace, "recall": search, "stats": found}
-    return Answer(facts, lambda page: _show_stats(page, run, found, search))
+    facts = {"db": os.fspath(run.db), "namespace": run.namespace, "recall": search, "stats": found, "usage": usage_facts(used)}
+    return Answer(facts, lambda page: _show_stats(page, run, found, search, used))
 
 
-def _show_stats(page: Page, run: Run, found: Stats, search: str) -> None:
+def _show_stats(page: Page, run: Run, found: Stats, search: str, used: UsageReport) -> None:
     from bethink.cli.render import counted, size
 
-    plural = {"summary": "summaries"}
+    plural = {"state": "entries of states", "summary": "summaries"}
     records = ", ".join(counted(count, kind, plural.get(kind, "")) for kind, count in sorted(found.records.items())) or "none"
     model = "none yet" if found.embedder is None else f"{found.embedder.name}, {found.embedder.dimension} dimensions"
     page.pairs(
@@ -70,6 +73,7 @@ def _show_stats(page: Page, run: Run, found: Stats, search: str) -> None:
             ("threads", f"{found.threads:,} with {counted(found.messages, 'message')}, {counted(found.nodes, 'summary node')}"),
             ("records", f"{records}; {found.retired:,} of them in history"),
             ("receipts", f"{found.receipts:,}"),
+            *usage_lines(used),
             ("checkpoints", f"{found.checkpoints:,}"),
             ("search units", f"{found.units:,}, of which {found.pending:,} wait for their vector"),
             ("vectors", model),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bethink.records import Summary
     from bethink.threads import ThreadInfo
 
-__all__ = ["ThreadArgument", "parse_metadata", "register"]
+__all__ = ["ThreadArgument", "parse_metadata", "register", "show_message"]
 
 ThreadArgument = Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.", show_default=False)]
 _Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -88,19 +88,26 @@ def show(
     return Answer({"thread": info, "messages": plain, "tiers": tiers}, lambda page: _show_messages(page, info, messages, tiers))
 
 
+def show_message(page: Page, message: Message, tier: str = "") -> None:
+    """A message, under a line that says who said it when, and its tier where that is not "working"."""
+    from bethink.cli.render import when
+
+    tier = tier or message.tier
+    shown_tier = "" if tier == "working" else f"  {tier}"
+    page.note(f"#{message.seq}  {message.speaker}  {when(message.created_at)}  {message.id}{shown_tier}")
+    text = message.text
+    cut = len(text) - _SHOWN_CHARACTERS
+    if text:
+        page.say(text if cut <= 0 else f"{text[:_SHOWN_CHARACTERS]}… ({cut:,} more characters with --json)", indent=2)
+    for call in message.tool_calls:
+        page.say(f"calls {call.name}({call.arguments[:_SHOWN_CHARACTERS]})", indent=2)
+
+
 def _show_messages(page: Page, info: ThreadInfo, messages: list[Message], tiers: Mapping[int, str]) -> None:
-    from bethink.cli.render import counted, when
+    from bethink.cli.render import counted
 
     for message in messages:
-        tier = tiers.get(message.seq, message.tier)
-        shown_tier = "" if tier == "working" else f"  {tier}"
-        page.note(f"#{message.seq}  {message.speaker}  {when(message.created_at)}  {message.id}{shown_tier}")
-        text = message.text
-        cut = len(text) - _SHOWN_CHARACTERS
-        if text:
-            page.say(text if cut <= 0 else f"{text[:_SHOWN_CHARACTERS]}… ({cut:,} more characters with --json)", indent=2)
-        for call in message.tool_calls:
-            page.say(f"calls {call.name}({call.arguments[:_SHOWN_CHARACTERS]})", indent=2)
+        show_message(page, message, tiers.get(message.seq, ""))
     if len(messages) < info.count:
         page.note(f"The newest {len(messages)} of {counted(info.count, 'message')}; --all shows the rest.")
 

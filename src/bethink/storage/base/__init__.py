@@ -41,7 +41,7 @@ from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
-from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Stats, What
+from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, Search
 from bethink.storage.base.summaries import Attempt, FailureReason, Refine
@@ -78,6 +78,7 @@ __all__ = [
     "Retire",
     "Save",
     "Scan",
+    "Scanned",
     "Scope",
     "Search",
     "Stats",

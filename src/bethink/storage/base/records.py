@@ -11,6 +11,7 @@ from bethink.checkpoints import Checkpoint
 from bethink.messages import Message
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base.scope import Scope
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 __all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord"]
@@ -52,11 +53,15 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `cursor` first: a Conflict leaves everything untouched.
         - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
           was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
-          trust and counters stay. A source names a message that must be there, else NotFound.
+          trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
+          thread that must be.
         - `retire`, `cite`: an unknown id raises NotFound.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
           (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `usage`: kept beside the receipt it names, until that goes. Passed over if that receipt is not there (forgotten
+          meanwhile), or has one already.
+        - `calls`: kept with their thread, until that goes; passed over if it is not there.
         - `relaxed`: the call need not wait for the disk. Should the machine fail, the whole of it may be gone, until something
           that is not relaxed has been committed after it; the process may fail at any time.
     """
@@ -68,6 +73,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Cursor | None = None
     receipt: Receipt | None = None
     vectors: tuple[tuple[int, bytes], ...] = ()
+    usage: TurnUsage | None = None
+    calls: tuple[ModelCall, ...] = ()
     relaxed: bool = False
 
 
@@ -103,7 +110,8 @@ class StoredRecord(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each."""
+    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each; a node's once,
+    since its lines are the same in all (which nodes are below it need not be)."""
 
     messages: tuple[StoredMessage, ...] = ()
     records: tuple[StoredRecord, ...] = ()

@@ -12,22 +12,23 @@ from bethink.records import Receipt, RecordKind
 from bethink.storage.base.records import StoredMessage, StoredRecord
 from bethink.storage.base.scope import Scope
 from bethink.threads import ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 
-__all__ = ["Page", "Pending", "Problem", "Scan", "Stats", "What"]
+__all__ = ["Page", "Pending", "Problem", "Scan", "Scanned", "Stats", "What"]
 
 
-What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints"]
+What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints", "usage", "model calls"]
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """A page of everything of one sort in a scope.
 
     Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
-    written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts and checkpoints by insertion,
-    pending units by number; `newest` reverses it. Checkpoints come without their states.
+    written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts, checkpoints and model calls by
+    insertion, usage as its receipts, pending units by number; `newest` reverses it. Checkpoints come without their states.
 
     Attributes:
-        thread_id: only of this thread (messages, receipts, summaries, checkpoints).
+        thread_id: only of this thread (messages, receipts, summaries, entries of its state, checkpoints, usage, model calls).
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
@@ -52,10 +53,14 @@ class Pending(msgspec.Struct, frozen=True):
     text: str
 
 
+Scanned: TypeAlias = ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo | TurnUsage | ModelCall
+"""What a scan finds, by `What`."""
+
+
 class Page(msgspec.Struct, frozen=True):
     """Items of the sort asked for, and where to go on; `next` is None at the end."""
 
-    items: tuple[ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo, ...]
+    items: tuple[Scanned, ...]
     next: str | None = None
 
 

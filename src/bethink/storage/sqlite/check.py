@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from bethink.errors import CorruptStore, StoreError
 from bethink.records import Summary
 from bethink.storage.base import Problem
-from bethink.storage.derive import speaker_of
+from bethink.storage.derive import speaker_of, thread_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import Queries, q, statements
 from bethink.storage.sqlite.records import embedder
-from bethink.storage.sqlite.values import decode_message, decode_node, decode_receipt, decode_record
+from bethink.storage.sqlite.values import decode_call, decode_message, decode_node, decode_receipt, decode_record, decode_usage
 
 __all__ = ["check", "check_lexicon"]
 
@@ -42,6 +42,7 @@ def check(database: Database) -> list[Problem]:
         found += (Problem(what, f"thread {thread_id!r} (row {thread})") for what in _of_thread(database, thread))
     found += _of_records(database)
     found += _of_receipts(database)
+    found += _of_usage(database)
     found += checkpoints.problems(database)
     bound = embedder(database)
     size = 4 * bound.dimension if bound else -1
@@ -116,8 +117,7 @@ def _of_records(database: Database) -> Iterator[Problem]:
         except StoreError:
             yield Problem("cannot be read", where)
             continue
-        of_thread = record.thread_id if isinstance(record, Summary) else None
-        columns = [record.id, record.kind, not record.current, record.superseded_by, of_thread, record.pinned]
+        columns = [record.id, record.kind, not record.current, record.superseded_by, thread_of(record), record.pinned]
         if columns != known:
             yield Problem("differs from its row", where)
         cited = {(source.thread_id, source.message_id) for source in record.sources}
@@ -140,3 +140,22 @@ def _of_receipts(database: Database) -> Iterator[Problem]:
             continue
         if (receipt.id, receipt.thread_id) != (receipt_id, thread_id):
             yield Problem("differs from its row", where)
+
+
+def _of_usage(database: Database) -> Iterator[Problem]:
+    for number, receipt_id, thread_id, body in database.execute(q.all_usage):
+        try:
+            usage = decode_usage(body)
+        except StoreError:
+            yield Problem("cannot be read", f"usage row {number}")
+            continue
+        if (usage.context_id, usage.thread_id) != (receipt_id, thread_id):
+            yield Problem("differs from its receipt", f"usage row {number}")
+    for number, thread_id, body in database.execute(q.all_model_calls):
+        try:
+            call = decode_call(body)
+        except StoreError:
+            yield Problem("cannot be read", f"model call row {number}")
+            continue
+        if call.thread_id != thread_id:
+            yield Problem("differs from its row", f"model call row {number}")

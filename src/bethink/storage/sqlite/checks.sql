@@ -14,6 +14,14 @@ SELECT 'record row ' || id FROM records WHERE namespace NOT IN (SELECT id FROM n
 SELECT 'receipt row ' || id FROM receipts c
 WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = c.namespace AND t.thread_id = c.thread_id);
 
+-- name: usage_without_receipt
+-- is of a receipt that is not there
+SELECT 'usage row ' || receipt FROM usage WHERE receipt NOT IN (SELECT id FROM receipts);
+
+-- name: model_call_without_thread
+-- is of a thread that is not there
+SELECT 'model call row ' || id FROM model_calls WHERE thread NOT IN (SELECT id FROM threads);
+
 -- name: message_without_thread
 -- is of a thread that is not there
 SELECT 'message row ' || id FROM messages WHERE thread NOT IN (SELECT id FROM threads);
@@ -34,6 +42,15 @@ SELECT 'thread row ' || t.id FROM threads t WHERE NOT t.settled AND NOT EXISTS (
 -- name: unit_in_tail
 -- has a unit before its thread is settled
 SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq > t.tip AND m.unit IS NOT NULL;
+
+-- name: message_not_listed
+-- cannot be found by its id although its thread is settled
+SELECT 'message row ' || m.id FROM messages m JOIN threads t ON t.id = m.thread WHERE m.seq <= t.tip AND m.listed = 0;
+
+-- name: message_id_twice
+-- has the id of another message of its thread
+SELECT 'message row ' || max(m.id) FROM threads t JOIN messages m ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295
+WHERE t.settled = 0 GROUP BY t.id, m.message_id HAVING count(*) > 1;
 
 -- name: thread_miscounted
 -- counts other than the messages it holds
@@ -127,6 +144,11 @@ WHERE message NOT IN (SELECT id FROM messages) OR tier NOT IN ('permanent', 'lon
 -- is a score of a message that is not there, or is none
 SELECT 'score of message row ' || message FROM scores
 WHERE message NOT IN (SELECT id FROM messages) OR score NOT BETWEEN 1 AND 10;
+
+-- name: state_without_thread
+-- is of the state of a thread that is not there
+SELECT 'record row ' || r.id FROM records r
+WHERE r.kind = 'state' AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
 
 -- name: checkpoint_without_thread
 -- is of a thread that is not there

@@ -14,16 +14,25 @@ from typing import NamedTuple
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
-from bethink.records import AnyRecord, Node, Summary
+from bethink.records import AnyRecord, Node, StateEntry, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
 from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.storage.sqlite import checkpoints, marks
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
-from bethink.storage.sqlite.tail import settle_thread
+from bethink.storage.sqlite.tail import message_numbers, settle_thread
 from bethink.storage.sqlite.units import drop_units
-from bethink.storage.sqlite.values import SEQ_BITS, decode_node, decode_receipt, decode_record, encode, listed, path_range
+from bethink.storage.sqlite.values import (
+    SEQ_BITS,
+    decode_node,
+    decode_receipt,
+    decode_record,
+    encode,
+    listed,
+    namespace_of,
+    path_range,
+)
 
 __all__ = ["forget"]
 
@@ -185,12 +194,13 @@ def _with_groups(database: Database, gone: _Gone, scope: tuple[str, str | bytes]
         seen.update(new)
         found: set[str] = set()
         groups: dict[int, list[int]] = {}
-        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(new), *scope)):
+        numbers = message_numbers(database, new, scope)
+        for number, namespace, thread_id, group in database.execute(q.groups_with, (listed(numbers),)):
             gone.threads.setdefault(number, _Thread(number, namespace, thread_id))
             groups.setdefault(number, []).append(group)
-        for number, numbers in groups.items():
+        for number, within in groups.items():
             settle_thread(database, number)
-            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(numbers)))
+            rows = database.execute(q.members_of_groups, (number << SEQ_BITS, number, listed(within)))
             found.update(_add_members(gone, gone.threads[number], rows))
         new = sorted(found - seen)
 
@@ -230,6 +240,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
     if thread.whole:
         database.execute(q.drop_calls_of_thread, (thread.number,))
         database.execute(q.drop_lease, (thread.number,))
+        database.execute(q.drop_model_calls, (thread.number,))
         database.execute(q.drop_thread, (thread.number,))
     else:
         groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))
@@ -345,8 +356,25 @@ def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
             receipt, seqs=seqs, message_ids=message_ids, record_ids=record_ids, node_ids=node_ids
         ):
             dropped.append(number)
+    dropped += _showing_below(database, namespace, gone.records.get(namespace, []))
+    database.execute(q.drop_usage, (listed(dropped),))
     database.execute(q.drop_receipts, (listed(dropped),))
     gone.receipts += len(dropped)
+
+
+def _showing_below(database: Database, namespace: int, removed: list[AnyRecord]) -> list[int]:
+    """Receipts of the namespaces below that show an entry of a state that was removed."""
+    entries = {record.id for record in removed if isinstance(record, StateEntry)}
+    if not entries:
+        return []
+    path = database.execute(q.path_by_id, (namespace,))[0][0]
+    return [
+        number
+        for below, *_ in database.execute(q.namespaces_in_scope, path_range(Scope(namespace_of(path), subtree=True)))
+        if below != namespace
+        for number, body in database.execute(q.receipts_of_namespace, (below,))
+        if any(line.id in entries for line in decode_receipt(body).lines if line.of == "record")
+    ]
 
 
 def _drop_namespaces(database: Database, scope: Scope) -> None:

@@ -12,6 +12,7 @@ from bethink.marks import Scored, Tiered, tier_of
 from bethink.storage.base import Mark
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.tail import shorten
 from bethink.storage.sqlite.values import SEQ_BITS, decode_message, listed, micros, moment, path_of
 
 __all__ = ["drop", "fork", "mark", "read"]
@@ -25,7 +26,9 @@ def mark(database: Database, request: Mark) -> None:
     thread, _, tip, _ = rows[0]
     first = thread << SEQ_BITS
     named = [message_id for message_id, _ in (*request.tiers, *request.scores)]
-    found = database.execute(q.known_messages, (listed(named), thread, tip))
+    shorten(database, thread)
+    ids = (listed(named), thread, tip)
+    found = database.execute(q.known_messages, ids) + database.execute(q.known_unlisted, ids)
     messages = {message_id: decode_message(body, seq, group, raw, form) for message_id, seq, group, body, raw, form in found}
     for message_id in named:
         if message_id not in messages:

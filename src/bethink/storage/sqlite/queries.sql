@@ -81,8 +81,16 @@ FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value JOIN threads t ON t.
 -- At most so many messages of a thread after a seq.
 SELECT id, body FROM messages WHERE id > (?1 << 32) + ?2 AND id <= (?1 << 32) + 4294967295 ORDER BY id LIMIT ?3;
 
--- name: set_message_unit
-UPDATE messages SET unit = ? WHERE id = ?;
+-- name: settle_message
+UPDATE messages SET unit = ?, listed = 1 WHERE id = ?;
+
+-- name: long_tail
+-- Whether there are more than so many messages in the tail of a thread.
+SELECT 1 FROM threads t JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
+WHERE t.id = ? AND t.settled = 0 LIMIT 1 OFFSET ?;
+
+-- name: thread_number
+SELECT id FROM threads WHERE namespace = ? AND thread_id = ?;
 
 -- name: set_settled
 -- So many messages more are settled, up to the message with a number.
@@ -91,13 +99,16 @@ UPDATE threads SET count = count + ?1, tip = ?2 - (id << 32),
   settled = NOT EXISTS (SELECT 1 FROM messages m WHERE m.id > ?2 AND m.id <= (threads.id << 32) + 4294967295)
 WHERE id = ?3;
 
--- name: known_message
--- A message of a thread by its id, to tell a retry.
-SELECT message_id, seq, grp, body, raw, raw_format FROM messages WHERE message_id = ? AND thread = ? AND seq <= ?;
-
 -- name: known_messages
-SELECT message_id, seq, grp, body, raw, raw_format FROM messages
-WHERE message_id IN (SELECT value FROM json_each(?)) AND thread = ? AND seq <= ?;
+-- Messages of a thread by their ids, to tell a retry.
+SELECT message_id, seq, grp, body, raw, raw_format FROM messages INDEXED BY messages_by_id
+WHERE message_id IN (SELECT value FROM json_each(?)) AND thread = ? AND seq <= ? AND listed = 1;
+
+-- name: known_unlisted
+-- Those of thread ?2 that are not listed.
+SELECT m.message_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM threads t JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + ?3
+WHERE t.id = ?2 AND t.settled = 0 AND m.listed = 0 AND m.message_id IN (SELECT value FROM json_each(?1));
 
 -- name: last_message
 -- The newest message between two message numbers, inclusive.
@@ -116,8 +127,8 @@ ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
 INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_message
-INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, body, raw, raw_format)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, listed, body, raw, raw_format)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: group_cut
 -- Whether a group of a thread lies on both sides of a seq.
@@ -135,9 +146,9 @@ FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER
 
 -- name: fork_messages
 -- Copies of the messages between two numbers in thread ?4, moved by ?3. Their units are numbered from ?5 + 1 in the same order.
-INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, unit, body, raw, raw_format)
+INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, unit, listed, body, raw, raw_format)
 SELECT id + ?3, ?4, seq, message_id, grp, role, pinned, created_at, added_at,
-  CASE WHEN unit IS NOT NULL THEN ?5 + count(unit) OVER (ORDER BY id) END, body, raw, raw_format
+  CASE WHEN unit IS NOT NULL THEN ?5 + count(unit) OVER (ORDER BY id) END, listed, body, raw, raw_format
 FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id;
 
 -- name: fork_vectors
@@ -268,10 +279,20 @@ UPDATE threads SET extracted_through = ? WHERE id = ?;
 -- name: set_reflected
 UPDATE threads SET reflected_through = ? WHERE id = ?;
 
+-- name: message_numbers
+-- The numbers of the messages of a scope that have one of some ids: those that are listed, and those in tails that are not.
+SELECT m.id FROM messages m INDEXED BY messages_by_id JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.message_id IN (SELECT value FROM json_each(?1)) AND m.listed = 1 AND n.path >= ?2 AND n.path < ?3
+UNION ALL
+SELECT m.id FROM namespaces n JOIN threads t INDEXED BY threads_unsettled ON t.namespace = n.id AND t.settled = 0
+  JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
+WHERE n.path >= ?2 AND n.path < ?3 AND m.listed = 0 AND m.message_id IN (SELECT value FROM json_each(?1));
+
 -- name: get_messages
+-- Messages by their numbers.
 SELECT n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
 FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
-WHERE m.message_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY m.id;
+WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id;
 
 -- name: get_records
 SELECT n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
@@ -288,7 +309,11 @@ WHERE c.receipt_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.pat
 
 -- name: find_message
 -- The number of a message by namespace, thread and id.
-SELECT m.id FROM threads t JOIN messages m ON m.thread = t.id WHERE t.namespace = ? AND t.thread_id = ? AND m.message_id = ?;
+SELECT m.id FROM threads t JOIN messages m INDEXED BY messages_by_id ON m.thread = t.id AND m.listed = 1
+WHERE t.namespace = ?1 AND t.thread_id = ?2 AND m.message_id = ?3
+UNION ALL
+SELECT m.id FROM threads t JOIN messages m ON m.id > (t.id << 32) + t.tip AND m.id <= (t.id << 32) + 4294967295
+WHERE t.namespace = ?1 AND t.thread_id = ?2 AND t.settled = 0 AND m.listed = 0 AND m.message_id = ?3;
 
 -- name: find_record
 SELECT id, unit, body FROM records WHERE record_id = ? AND namespace = ?;
@@ -306,7 +331,14 @@ UPDATE records SET unit = ? WHERE id = ?;
 INSERT OR IGNORE INTO sources (message, record) VALUES (?, ?);
 
 -- name: find_receipt
-SELECT 1 FROM receipts WHERE receipt_id = ? AND namespace = ?;
+SELECT id FROM receipts WHERE receipt_id = ? AND namespace = ?;
+
+-- name: add_usage
+INSERT OR IGNORE INTO usage (receipt, body) VALUES (?, ?);
+
+-- name: add_model_call
+-- Nothing, where the thread is not there.
+INSERT INTO model_calls (thread, body) SELECT id, ?3 FROM threads WHERE namespace = ?1 AND thread_id = ?2;
 
 -- name: add_receipt
 INSERT INTO receipts (namespace, receipt_id, thread_id, created_at, body) VALUES (?, ?, ?, ?, ?);
@@ -463,6 +495,30 @@ SELECT c.id, c.body FROM receipts c JOIN namespaces n ON n.id = c.namespace
 WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.thread_id = ?5)
 ORDER BY c.id {order} LIMIT ?6;
 
+-- name: scan_usage
+SELECT u.receipt, u.body FROM usage u JOIN receipts c ON c.id = u.receipt JOIN namespaces n ON n.id = c.namespace
+WHERE u.receipt > ?1 AND u.receipt < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.thread_id = ?5)
+ORDER BY u.receipt {order} LIMIT ?6;
+
+-- name: scan_usage_of_thread
+-- As `scan_usage`, of thread ?5 of the one namespace (?3): no other receipt is looked at.
+SELECT c.id, u.body FROM receipts c JOIN usage u ON u.receipt = c.id
+WHERE c.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND c.thread_id = ?5
+  AND c.id > ?1 AND c.id < ?2 AND ?4 IS NOT NULL
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_model_calls
+SELECT m.id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+ORDER BY m.id {order} LIMIT ?6;
+
+-- name: scan_model_calls_of_thread
+-- As `scan_model_calls`, of thread ?5 of the one namespace (?3): no other call is looked at.
+SELECT m.id, m.body FROM model_calls m
+WHERE m.thread = (SELECT t.id FROM threads t JOIN namespaces n ON n.id = t.namespace WHERE n.path = ?3 AND t.thread_id = ?5)
+  AND m.id > ?1 AND m.id < ?2 AND ?4 IS NOT NULL
+ORDER BY m.id {order} LIMIT ?6;
+
 -- name: scan_checkpoints
 -- Without their states: SQLite knows the length of a blob without reading it.
 SELECT c.id, n.path, t.thread_id, c.checkpoint_id, c.seq, c.parent_id, c.label, c.format, c.created_at, c.digest,
@@ -582,10 +638,9 @@ SELECT t.id, t.namespace, t.thread_id FROM threads t JOIN namespaces n ON n.id =
 WHERE n.path >= ?1 AND n.path < ?2 AND (?3 IS NULL OR t.thread_id = ?3) ORDER BY t.id;
 
 -- name: groups_with
--- The groups of a scope that hold one of some messages.
-SELECT DISTINCT t.id, t.namespace, t.thread_id, m.grp
-FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
-WHERE m.message_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY t.id, m.grp;
+-- The groups that hold one of some messages, which are given by their numbers.
+SELECT DISTINCT t.id, t.namespace, t.thread_id, m.grp FROM messages m JOIN threads t ON t.id = m.thread
+WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY t.id, m.grp;
 
 -- name: members_of_groups
 -- Seq, id and unit of every message of some groups; parameters as for `group_members`.
@@ -599,10 +654,19 @@ SELECT seq, message_id, unit FROM messages WHERE id BETWEEN ? AND ?;
 -- name: homes_of_messages
 -- Of the messages between two numbers, inclusive, those that other threads of namespace ?3 hold too: id, and of the first such
 -- thread its id and the copy's number. (Beside a min() SQLite takes the other columns from the row that has it.)
-SELECT copy.message_id, t.thread_id, min(copy.id)
-FROM messages m JOIN messages copy ON copy.message_id = m.message_id AND copy.thread <> m.thread AND copy.body = m.body
-JOIN threads t ON t.id = copy.thread
-WHERE m.id BETWEEN ?1 AND ?2 AND t.namespace = ?3 GROUP BY m.id;
+WITH copies (message_id, thread_id, id, original) AS (
+  SELECT copy.message_id, t.thread_id, copy.id, m.id
+  FROM messages m JOIN messages copy INDEXED BY messages_by_id
+    ON copy.message_id = m.message_id AND copy.thread <> m.thread AND copy.listed = 1 AND copy.body = m.body
+  JOIN threads t ON t.id = copy.thread
+  WHERE m.id BETWEEN ?1 AND ?2 AND t.namespace = ?3
+  UNION ALL
+  SELECT copy.message_id, t.thread_id, copy.id, m.id
+  FROM threads t JOIN messages copy ON copy.id > (t.id << 32) + t.tip AND copy.id <= (t.id << 32) + 4294967295
+  JOIN messages m INDEXED BY messages_by_id
+    ON m.message_id = copy.message_id AND m.thread = ?1 >> 32 AND m.listed = 1 AND m.body = copy.body
+  WHERE t.namespace = ?3 AND t.settled = 0 AND copy.listed = 0 AND copy.thread <> m.thread)
+SELECT message_id, thread_id, min(id) FROM copies GROUP BY original;
 
 -- name: nodes_held_elsewhere
 -- The nodes of a thread that other threads of namespace ?2 have too, each with a copy.
@@ -647,8 +711,11 @@ SELECT id, namespace, unit, body FROM records
 WHERE id IN (SELECT record FROM sources WHERE message IN (SELECT value FROM json_each(?))) ORDER BY id;
 
 -- name: records_about_thread
--- Summaries of a thread.
+-- Summaries of a thread, and its state.
 SELECT id, namespace, unit, body FROM records WHERE namespace = ? AND thread_id = ? ORDER BY id;
+
+-- name: state_of_thread
+SELECT body FROM records WHERE namespace = ? AND thread_id = ? AND kind = 'state' ORDER BY id;
 
 -- name: records_in_scope
 -- ?3 is a record id or null.
@@ -673,6 +740,12 @@ SELECT body FROM records WHERE namespace = ? AND retired = 0 AND kind = 'insight
 
 -- name: receipts_of_namespace
 SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;
+
+-- name: drop_usage
+DELETE FROM usage WHERE receipt IN (SELECT value FROM json_each(?));
+
+-- name: drop_model_calls
+DELETE FROM model_calls WHERE thread = ?;
 
 -- name: drop_receipts
 DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
@@ -725,6 +798,12 @@ SELECT message FROM sources WHERE record = ?;
 -- name: all_receipts
 SELECT id, receipt_id, thread_id, body FROM receipts ORDER BY id;
 
+-- name: all_usage
+SELECT u.receipt, c.receipt_id, c.thread_id, u.body FROM usage u JOIN receipts c ON c.id = u.receipt ORDER BY u.receipt;
+
+-- name: all_model_calls
+SELECT m.id, t.thread_id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread ORDER BY m.id;
+
 -- name: vectors_of_other_size
 SELECT id FROM vectors WHERE length(data) <> ? ORDER BY id;
 
@@ -738,6 +817,8 @@ UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM attempts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM usage WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM model_calls WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM checkpoints WHERE instr(view, ?1) OR instr(metadata, ?1) OR instr(CAST(label AS BLOB), ?1)
   OR instr(CAST(checkpoint_id AS BLOB), ?1) OR instr(CAST(parent_id AS BLOB), ?1) OR instr(CAST(format AS BLOB), ?1)
 UNION ALL SELECT 1 FROM states WHERE instr(data, ?1)

@@ -10,7 +10,7 @@ import msgspec
 from bethink.errors import Conflict, NotFound
 from bethink.messages import Message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, Summary
+from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import (
     Cite,
     Cursor,
@@ -24,18 +24,21 @@ from bethink.storage.base import (
     StoredMessage,
     StoredRecord,
 )
-from bethink.storage.derive import terms_of
+from bethink.storage.derive import terms_of, thread_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.tail import message_numbers, shorten
 from bethink.storage.sqlite.threads import find_thread
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
     decode_body,
+    decode_call,
     decode_message,
     decode_node,
     decode_receipt,
     decode_record,
+    decode_usage,
     encode,
     encode_receipt,
     listed,
@@ -66,6 +69,8 @@ def put(database: Database, request: Put) -> None:
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
     for record in request.records:
+        if isinstance(record, StateEntry):
+            find_thread(database, namespace, record.thread_id)
         known = database.execute(q.find_record, (record.id, number))
         stored = decode_record(known[0][2]) if known else None
         rests_on = _sources(database, number, record, stored)
@@ -88,9 +93,19 @@ def put(database: Database, request: Put) -> None:
         find_thread(database, namespace, receipt.thread_id)
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
+    _add_usage(database, number, request)
     if request.vectors:
         bound = embedder(database)
         embed(database, namespace, request.vectors, bound.dimension if bound else None)
+
+
+def _add_usage(database: Database, namespace: int, request: Put) -> None:
+    """What a context and model calls took. What it is about may be gone by now, and then it is of no use."""
+    if request.usage is not None:
+        for (receipt,) in database.execute(q.find_receipt, (request.usage.context_id, namespace)):
+            database.execute(q.add_usage, (receipt, encode(request.usage)))
+    for call in request.calls:
+        database.execute(q.add_model_call, (namespace, call.thread_id, encode(call)))
 
 
 def touch_records(database: Database, namespace: int) -> None:
@@ -118,6 +133,9 @@ def _sources(database: Database, namespace: int, record: AnyRecord, stored: AnyR
     for known in () if stored is None else _cited(stored):
         cited.pop(known, None)
     numbers = []
+    for thread_id in dict.fromkeys(thread_id for thread_id, _ in cited):
+        for (thread,) in database.execute(q.thread_number, (namespace, thread_id)):
+            shorten(database, thread)
     for thread_id, message_id in cited:
         rows = database.execute(q.find_message, (namespace, thread_id, message_id))
         if not rows:
@@ -134,8 +152,7 @@ def _cited(record: AnyRecord) -> list[tuple[str, str]]:
 
 
 def _add(database: Database, namespace: int, record: AnyRecord, rests_on: list[int]) -> None:
-    thread_id = record.thread_id if isinstance(record, Summary) else None
-    row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, record.pinned)
+    row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_of(record), record.pinned)
     number = database.insert(q.add_record, (*row, encode(record)))
     database.executemany(q.add_source, [(message, number) for message in rests_on])
     index_record(database, namespace, number, record)
@@ -202,14 +219,15 @@ def embedder(database: Database) -> Fingerprint | None:
 def get(database: Database, request: Get) -> Fetched:
     """See `storage.base.Get`."""
     scope = path_range(request.scope)
-    messages = database.execute(q.get_messages, (listed(request.messages), *scope)) if request.messages else []
+    numbers = message_numbers(database, request.messages, scope)
+    messages = database.execute(q.get_messages, (listed(numbers),)) if numbers else []
     records = database.execute(q.get_records, (listed(request.records), *scope)) if request.records else []
     nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope, request.thread_id)) if request.nodes else []
     receipts = database.execute(q.get_receipts, (listed(request.receipts), *scope)) if request.receipts else []
     return Fetched(
         messages=tuple(map(_stored_message, messages)),
         records=tuple(StoredRecord(namespace_of(path), decode_record(body)) for path, body in records),
-        # Forks share nodes; the copies are equal.
+        # Forks share nodes; the copies say the same.
         nodes=tuple({node.id: node for node in (decode_node(body) for (body,) in nodes)}.values()),
         receipts=tuple(decode_receipt(body) for (body,) in receipts),
         checkpoints=checkpoints.get(database, request) if request.checkpoints else (),
@@ -266,6 +284,17 @@ def _receipts(request: Scan) -> _Plan:
     return q.scan_receipts, (request.thread_id,), lambda row: decode_receipt(row[1])
 
 
+def _usage(request: Scan) -> _Plan:
+    whole = request.thread_id is None or request.scope.subtree
+    return q.scan_usage if whole else q.scan_usage_of_thread, (request.thread_id,), lambda row: decode_usage(row[1])
+
+
+def _model_calls(request: Scan) -> _Plan:
+    whole = request.thread_id is None or request.scope.subtree
+    sql = q.scan_model_calls if whole else q.scan_model_calls_of_thread
+    return sql, (request.thread_id,), lambda row: decode_call(row[1])
+
+
 def _checkpoints(request: Scan) -> _Plan:
     whole = request.thread_id is None or request.scope.subtree
     sql = q.scan_checkpoints if whole else q.scan_checkpoints_of_thread
@@ -289,4 +318,6 @@ _SCANS: dict[str, Callable[[Scan], _Plan]] = {
     "receipts": _receipts,
     "pending": _pending,
     "checkpoints": _checkpoints,
+    "usage": _usage,
+    "model calls": _model_calls,
 }

@@ -1,20 +1,24 @@
 """The tail of a thread: its newest messages, of which nothing but their own rows knows yet.
 
     append ─▶ tail ─ settle ─┬─▶ units, lexicon, totals (see units.py)
+                             ├─▶ the index of ids
                              └─▶ the thread's row: tip, count, updated_at
 
 An append waits for the disk, the shorter the fewer pages it writes: here 0.16 ms for one page, 0.32 for five. So it writes the
-message and its id's place in an index, and nothing else; the first after a settling marks the thread's row. Whoever reads a
-thread adds what the tail says to what the row says (the view `thread_state`), and a search reads tails as they are: what has
-been committed counts at once. Tails of more than `LONGEST` messages in all are settled by the search that meets them, a batch
-in one go, which costs each message a fifth of what it would cost alone.
+message and nothing else; the first after a settling marks the thread's row. Whoever reads a thread adds what the tail says to
+what the row says (the view `thread_state`), and a search reads tails as they are, as does who looks for a message by its id:
+what has been committed counts at once. Tails of more than `LONGEST` messages in all are settled by the search that meets them,
+a batch in one go, which costs each message a fifth of what it would cost alone.
+
+An id that a caller gave is listed in the index at once, since the same may come again; one that was made for its message can
+wait, and `ids.may_be_new` tells most of the others from it without a look at the tail.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bethink.storage.base import Scope
@@ -24,7 +28,7 @@ from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import NewUnit, add_units, length_of
 from bethink.storage.sqlite.values import decode_body, listed, path_range
 
-__all__ = ["LONGEST", "Tails", "Unsettled", "is_long", "settle", "settle_thread"]
+__all__ = ["LONGEST", "Tails", "Unsettled", "is_long", "message_numbers", "settle", "settle_thread", "shorten"]
 
 LONGEST = 64
 _BATCH = 1_000
@@ -94,6 +98,23 @@ def is_long(database: Database, scope: Scope, longest: int | None = None) -> boo
     return len(database.execute(q.tail_numbers, (*path_range(scope), longest + 1))) > longest
 
 
+def message_numbers(database: Database, ids: Sequence[str], scope: tuple[str, str | bytes]) -> list[int]:
+    """The numbers of the messages of a scope (`path_range`) that have one of some ids. Reads the tails of the scope where ids
+    were asked for.
+    """
+    if not ids:
+        return []
+    return [number for (number,) in database.execute(q.message_numbers, (listed(ids), *scope))]
+
+
+def shorten(database: Database, thread: int) -> bool:
+    """Settle a thread if its tail is longer than `LONGEST`, so that looking for an id in it costs little; whether it was."""
+    long = bool(database.execute(q.long_tail, (thread, LONGEST)))
+    if long:
+        settle_thread(database, thread)
+    return long
+
+
 def settle(database: Database, scope: Scope) -> bool:
     """Settle a batch of the oldest messages in the tails of a scope; whether there may be more."""
     most = _BATCH
@@ -113,8 +134,9 @@ def settle_thread(database: Database, thread: int) -> None:
 def _settle(database: Database, thread: int, namespace: int, tip: int, most: int) -> int:
     """Settle that many messages of a thread from its tip on (-1 for all); how many there were."""
     rows = database.execute(q.tail_of_thread, (thread, tip, most))
-    units = add_units(database, namespace, "message", [_unit_of(number, body) for number, body in rows])
-    database.executemany(q.set_message_unit, [(unit, owner) for owner, unit in units])
+    # What says nothing has no unit.
+    units = dict(add_units(database, namespace, "message", [_unit_of(number, body) for number, body in rows]))
+    database.executemany(q.settle_message, [(units.get(number), number) for number, _ in rows])
     if rows:
         database.execute(q.set_settled, (len(rows), rows[-1][0], thread))
     return len(rows)

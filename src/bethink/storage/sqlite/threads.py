@@ -12,15 +12,16 @@ from typing import NamedTuple
 import msgspec
 
 from bethink.errors import Conflict, InvalidInput, NotFound
+from bethink.ids import may_be_new
 from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Attempt, Fold, Read, Refine, Transcript
 from bethink.storage.derive import nodes_within, with_child_replaced
-from bethink.storage.sqlite import checkpoints, marks
+from bethink.storage.sqlite import checkpoints, marks, states
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.leases import require_lease
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.tail import settle_thread
+from bethink.storage.sqlite.tail import settle_thread, shorten
 from bethink.storage.sqlite.units import copied, intern, last_unit
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
@@ -88,8 +89,7 @@ def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tup
 def append(database: Database, batch: Batch) -> Appended:
     """See `storage.base.Append`."""
     request = batch.request
-    found = database.execute(q.find_thread, (batch.path, request.thread_id))
-    existing = _Basis(*found[0]) if found else None
+    existing = _existing(database, batch)
     basis = existing if request.fork_of is None else _parent(database, request, existing)
 
     known = _known(database, basis, batch) if basis is not None else {}
@@ -114,14 +114,30 @@ def append(database: Database, batch: Batch) -> Appended:
     return Appended(tuple(known[message.id] for message in request.messages), added=len(placed.messages), tip=tip)
 
 
+def _existing(database: Database, batch: Batch) -> _Basis | None:
+    """The thread, if it is there, with a tail in which the batch's ids are soon looked up."""
+    found = database.execute(q.find_thread, (batch.path, batch.request.thread_id))
+    if not found:
+        return None
+    thread = _Basis(*found[0])
+    if _may_be_unlisted(batch, thread) and shorten(database, thread.thread):
+        return thread._replace(settled=1)
+    return thread
+
+
+def _may_be_unlisted(batch: Batch, thread: _Basis) -> bool:
+    """Whether the thread may hold a message of the batch that the index of ids does not have."""
+    return not batch.request.fresh and not thread.settled and any(map(may_be_new, batch.bodies))
+
+
 def _known(database: Database, basis: _Basis, batch: Batch) -> dict[str, Message]:
     """Those of the batch that are there already, by id."""
     if batch.request.fresh or not batch.bodies:
         return {}
-    if len(batch.bodies) == 1:
-        rows = database.execute(q.known_message, (*batch.bodies, basis.thread, basis.tip))
-    else:
-        rows = database.execute(q.known_messages, (listed(batch.bodies), basis.thread, basis.tip))
+    ids = (listed(batch.bodies), basis.thread, basis.tip)
+    rows = database.execute(q.known_messages, ids)
+    if _may_be_unlisted(batch, basis):
+        rows += database.execute(q.known_unlisted, ids)
     return {message_id: decode_message(body, seq, group, raw, form) for message_id, seq, group, body, raw, form in rows}
 
 
@@ -172,7 +188,8 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
         seq, raw = message.seq, message.raw
         created = at if message.created_at is batch.request.at else micros(message.created_at)
         row = (first + seq, number, seq, message.id, message.group, message.role, message.pinned, created, at)
-        rows.append((*row, batch.bodies[message.id], raw.json if raw else None, raw.format if raw else None))
+        body = batch.bodies[message.id]
+        rows.append((*row, _listed_at_once(batch, message.id), body, raw.json if raw else None, raw.format if raw else None))
     if len(rows) == 1:
         database.execute(q.add_message, rows[0])
     else:
@@ -181,6 +198,11 @@ def _store(database: Database, batch: Batch, thread: _Basis, placed: Placed) -> 
         database.executemany(q.set_call, _calls_of(number, placed.messages))
     if thread.settled:
         database.execute(q.set_unsettled, (number,))
+
+
+def _listed_at_once(batch: Batch, message_id: str) -> bool:
+    """Whether the index of ids has it from the start. One whose id was made for this call can wait, see tail.py."""
+    return not (batch.request.fresh and may_be_new(message_id))
 
 
 def _calls_of(thread: int, messages: Sequence[Message]) -> list[Row]:
@@ -241,6 +263,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     _add_nodes(database, thread, nodes)
     database.execute(q.fork_attempts, (parent.thread, thread))
     checkpoints.fork(database, parent.thread, request, thread)
+    states.fork(database, parent.namespace, request.fork_of.thread_id, parent.tip, request.thread_id)
     return _Basis(thread, parent.namespace, parent.tip, True)
 
 

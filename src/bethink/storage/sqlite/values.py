@@ -14,6 +14,7 @@ from bethink.messages import Message, Part, Raw, Role, canonical_json
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base import Attempt, Scope
 from bethink.threads import ForkPoint, ThreadInfo
+from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
 T = TypeVar("T")
@@ -23,11 +24,13 @@ __all__ = [
     "body_of",
     "decode_attempt",
     "decode_body",
+    "decode_call",
     "decode_message",
     "decode_node",
     "decode_receipt",
     "decode_record",
     "decode_said",
+    "decode_usage",
     "drop_kept",
     "encode",
     "encode_receipt",
@@ -59,6 +62,8 @@ _records: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
 _nodes = msgspec.json.Decoder(Node)
 _attempts = msgspec.json.Decoder(Attempt)
 _receipts = msgspec.json.Decoder(Receipt)
+_usage = msgspec.json.Decoder(TurnUsage)
+_calls = msgspec.json.Decoder(ModelCall)
 _objects = msgspec.json.Decoder(dict[str, Any])
 
 replace = msgspec.structs.replace
@@ -181,6 +186,14 @@ def decode_receipt(body: bytes) -> Receipt:
         return _decoded(_receipts, zlib.decompress(body))
     except zlib.error as error:
         raise CorruptStore(_UNREADABLE) from error
+
+
+def decode_usage(body: bytes) -> TurnUsage:
+    return _decoded(_usage, body)
+
+
+def decode_call(body: bytes) -> ModelCall:
+    return _decoded(_calls, body)
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:

@@ -57,16 +57,18 @@ class _Operation:
 
 
 class _Call:
-    """What one thread waits for. `wake` is released when it is done, or when its thread is to lead."""
+    """What one thread asks for. One that waits has a lock, `wake`, which is released when it is done, or when it is to lead."""
 
     __slots__ = ("operations", "solo", "to_lead", "wake")
 
     def __init__(self, functions: Iterable[Function], *, solo: bool = False, relaxed: bool = False) -> None:
         self.operations = [_Operation(function, relaxed) for function in functions]
         self.solo = solo
+        self.to_lead = False
+
+    def queue_up(self) -> None:
         self.wake = threading.Lock()
         self.wake.acquire()
-        self.to_lead = False
 
     @property
     def done(self) -> bool:
@@ -135,6 +137,7 @@ class Writer:
             leads = not self._leading
             self._leading = True
             if not at_once:
+                call.queue_up()
                 self._queue.append(call)
                 if len(self._queue) == self._crowd:
                     self._gathering.notify()

@@ -51,11 +51,14 @@ CREATE TABLE messages (
     created_at INTEGER NOT NULL, -- when it was said
     added_at   INTEGER NOT NULL, -- when it was stored
     unit       INTEGER REFERENCES units (id),
+    listed     INTEGER NOT NULL, -- whether messages_by_id has it
     body       BLOB NOT NULL, -- `canonical_json` without seq and group
     raw        BLOB,
-    raw_format TEXT,
-    UNIQUE (message_id, thread)
+    raw_format TEXT
 ) STRICT;
+
+-- A message of a tail whose id was made for it is not listed yet: nobody else can have that id.
+CREATE UNIQUE INDEX messages_by_id ON messages (message_id, thread) WHERE listed = 1;
 
 -- Members of a group beyond its first, whose seq is the group's number.
 CREATE INDEX messages_by_group ON messages (thread, grp) WHERE grp <> seq;
@@ -132,7 +135,7 @@ CREATE TABLE records (
     kind          TEXT NOT NULL,
     retired       INTEGER NOT NULL,
     superseded_by TEXT,
-    thread_id     TEXT, -- of a summary
+    thread_id     TEXT, -- of a summary, or of an entry of a thread's state
     pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,
@@ -167,6 +170,21 @@ CREATE TABLE receipts (
 ) STRICT;
 
 CREATE INDEX receipts_by_thread ON receipts (namespace, thread_id);
+
+-- What a context took: numbers alone. Apart from `receipts`, so that adding them up reads no receipt.
+CREATE TABLE usage (
+    receipt INTEGER PRIMARY KEY REFERENCES receipts (id),
+    body    BLOB NOT NULL
+) STRICT;
+
+-- Calls of a language model: numbers alone.
+CREATE TABLE model_calls (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread INTEGER NOT NULL REFERENCES threads (id),
+    body   BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX model_calls_by_thread ON model_calls (thread);
 
 -- A thread's checkpoints in the order of their ids, each with the one it followed from. A fork's copies share the states.
 CREATE TABLE checkpoints (

@@ -1,0 +1,96 @@
+"""`summaries`, `expand`: what stands for the folded past of a thread, and the messages behind it.
+
+A model is asked by the program that has one (`Thread.refine`); here one only sees what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from bethink.cli.commands.threads import ThreadArgument
+from bethink.cli.options import Answer, Run, verb
+
+if TYPE_CHECKING:
+    from bethink.cli.render import Page
+    from bethink.messages import Message
+    from bethink.steps.summaries import SummaryNode
+
+__all__ = ["register"]
+
+_NodeArgument = Annotated[
+    str, typer.Argument(metavar="NODE", help="The node's id, as `summaries` shows it.", show_default=False)
+]
+
+
+def register(app: typer.Typer) -> None:
+    verb(
+        app,
+        "summaries",
+        "bethink summaries trip --user mara",
+        "bethink summaries trip --lines",
+        "bethink summaries trip --json",
+    )(summaries)
+    verb(app, "expand", "bethink expand trip 019b8d62-7a80-7eae-b872-70d142a9087a --user mara")(expand)
+
+
+def summaries(
+    run: Run,
+    thread: ThreadArgument,
+    lines: Annotated[bool, typer.Option("--lines", help="Also what each of them says.")] = False,
+) -> Answer:
+    """List the summary nodes of a thread: what each covers, who wrote it, whether a model failed at it."""
+    with run.memory() as memory:
+        info = memory.thread(thread).info()
+        found = memory.thread(thread).summaries()
+    facts = {"thread_id": thread, "folded_through": info.folded_through, "summaries": found}
+    return Answer(facts, lambda page: _show(page, thread, found, lines))
+
+
+def _show(page: Page, thread: str, found: list[SummaryNode], lines: bool) -> None:
+    from bethink.cli.render import counted, when
+
+    if not found:
+        page.say(f"Nothing of thread {thread} has been folded yet.")
+        return
+    for node in found:
+        # The id comes first, so that it is never broken.
+        page.say(f"{node.id}  level {node.level}, {counted(len(node.lines), 'line')} by {node.author}")
+        page.note(f"messages {ranges(node.covers)}", indent=2)
+        if failure := _failure(node):
+            page.note(f"last attempt: {failure}", indent=2)
+        for line in node.lines if lines else ():
+            page.item(line.text, f"{line.speaker + ', ' if line.speaker else ''}{when(line.at)}")
+
+
+def _failure(node: SummaryNode) -> str:
+    from bethink.cli.render import when
+
+    failed = node.failed
+    if failed is None:
+        return ""
+    again = "given up" if failed.retry_at is None else f"again from {when(failed.retry_at)}"
+    return f"{failed.model}: {failed.reason}, {again}"
+
+
+def ranges(covers: Sequence[tuple[int, int]]) -> str:
+    """`1-24, 27`."""
+    return ", ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in covers)
+
+
+def expand(run: Run, thread: ThreadArgument, node: _NodeArgument) -> Answer:
+    """Show the messages that a summary node stands for, oldest first."""
+    with run.memory() as memory:
+        messages = memory.thread(thread).expand(node)
+    plain = [msgspec.structs.replace(message, raw=None) for message in messages]
+    return Answer({"thread_id": thread, "node_id": node, "messages": plain}, lambda page: _show_messages(page, messages))
+
+
+def _show_messages(page: Page, messages: list[Message]) -> None:
+    from bethink.cli.commands.threads import show_message
+
+    for message in messages:
+        show_message(page, message)

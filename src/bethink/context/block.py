@@ -1,0 +1,161 @@
+"""Choosing the lines of the memory block within its room. Pure.
+
+Each section is filled up to its share, then what is left over goes to them in the same order. Pinned lines have no limit: they
+must be there.
+
+What somebody said once is shown once. A message can come as an insight, as a line of a summary, and as a hit; of two lines that
+rest on the same message, one whose words are all in the other is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
+from bethink.models.measure import Measure
+from bethink.retrieval.terms import index_terms
+
+__all__ = ["block_tokens", "choose_block", "pinned_tokens"]
+
+# Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
+# afterwards in the same order.
+_SHARES: tuple[tuple[SectionName, float], ...] = (
+    ("project", 0.5),
+    ("profile", 0.35),
+    ("summary", 0.35),
+    ("recalled", 0.35),
+    ("previous session", 0.25),
+)
+_LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
+_SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session"})
+"""Sections whose lines are words of a message: the message itself says it better."""
+_NO_NEWS = frozenset({"a", "am", "an", "i", "m", "my", "our", "the", "to", "we"})
+_SHORTEST_LINE = 20  # tokens: a date, a name and a mark are most of that
+# Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
+_EMPTY_BLOCK_TOKENS = 60
+
+
+def choose_block(
+    items: Sequence[Item],
+    free: int,
+    measure: Measure,
+    arrange: Callable[[dict[SectionName, list[Shown]]], tuple[Shown, ...]],
+) -> tuple[tuple[Shown, ...], int]:
+    """The lines of the block, as `arrange` puts those chosen of each section, and what they cost besides the pinned ones.
+
+    Args:
+        items: candidates, each section in the order in which it is to be filled.
+        free: what the block may cost besides its pinned lines.
+    """
+    lines: dict[int, Shown] = {}
+
+    def line(position: int) -> Shown:
+        # Written when its turn comes: most candidates lie beyond what their section may fill.
+        if position not in lines:
+            lines[position] = shown(items[position], measure)
+        return lines[position]
+
+    sections: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
+    for position, item in enumerate(items):
+        sections[item.section].append(position)
+    chosen = sections["pinned"].copy()
+    pinned = len(chosen)
+    base = block_tokens([line(position) for position in chosen], measure)
+    said = _Said(items, chosen)
+    spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
+    filled = dict.fromkeys(BLOCK, 0)
+    for shares in (_SHARES, _LEFT_OVER):
+        for name, share in shares:
+            left = min(int(share * free) - filled[name], free - spent)
+            for position in sections[name]:
+                if left < _SHORTEST_LINE:
+                    break
+                if said.again(position):
+                    continue
+                tokens = line(position).tokens
+                cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
+                # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
+                if cost > left:
+                    continue
+                for told in said.add(position):
+                    chosen.remove(told)
+                    filled[items[told].section] -= line(told).tokens
+                    spent -= line(told).tokens
+                chosen.append(position)
+                filled[name] += tokens
+                spent, left = spent + cost, left - cost
+    # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
+    while True:
+        kept = set(chosen)
+        block = arrange({name: [line(position) for position in sections[name] if position in kept] for name in BLOCK})
+        tokens = block_tokens(block, measure) - base
+        if tokens <= free or len(chosen) == pinned:
+            return block, tokens
+        chosen.pop()
+
+
+class _Said:
+    """What the lines chosen so far say. Words are compared only between lines that rest on the same message."""
+
+    def __init__(self, items: Sequence[Item], chosen: Sequence[int]) -> None:
+        self._items = items
+        self._texts: set[str] = set()
+        self._by_source: dict[str, list[int]] = {}
+        for position in chosen:
+            self.add(position)
+
+    def again(self, position: int) -> bool:
+        """Whether a candidate says nothing that is not said yet."""
+        item, known = self._items[position], self._by_source
+        if item.text in self._texts:
+            return True
+        for source in item.sources:
+            if source in known and any(_within(item.text, self._items[other].text) for other in known[source]):
+                return True
+        return False
+
+    def add(self, position: int) -> list[int]:
+        """Note what a line says; returns the lines of summaries that it makes superfluous."""
+        item, known = self._items[position], self._by_source
+        told = self._told(item) if item.of == "message" else []
+        for other in told:
+            for source in self._items[other].sources:
+                known[source].remove(other)
+        self._texts.add(item.text)
+        for source in item.sources:
+            if source in known:
+                known[source].append(position)
+            else:
+                known[source] = [position]
+        return told
+
+    def _told(self, message: Item) -> list[int]:
+        """Lines of summaries that say nothing which is not in this message, theirs too."""
+        beside = dict.fromkeys([other for source in message.sources for other in self._by_source.get(source, ())])
+        items = self._items
+        return [other for other in beside if items[other].section in _SUMMARIES and items[other].text in message.text]
+
+
+def _within(text: str, other: str) -> bool:
+    """Whether all that one text says is in the other: each of its words that is not a mere "I" or "the"."""
+    if text in other:
+        return True
+    # Twice as long, it says more; and most are: a message beside the insight drawn from it.
+    if len(text) > 2 * len(other):
+        return False
+    return (set(index_terms(text).split()) - _NO_NEWS).issubset(index_terms(other).split())
+
+
+def _heading_tokens(name: SectionName, measure: Measure) -> int:
+    return 2 * measure.count(f"</{tag_of(name)}>") + 2
+
+
+def pinned_tokens(items: Iterable[Item], measure: Measure) -> int:
+    """What a message of the pinned lines among some items would cost, and of no others."""
+    return block_tokens([shown(item, measure) for item in items if item.section == "pinned"], measure)
+
+
+def block_tokens(block: Sequence[Shown], measure: Measure) -> int:
+    """What the message that carries the block costs; 0 for no line."""
+    message = memory_message(block)
+    return 0 if message is None else measure.message(message)
