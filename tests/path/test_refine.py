@@ -580,10 +580,12 @@ def test_V082_forgetting_a_message_takes_the_models_lines_that_rest_on_it_to_the
 
 def test_V082_words_that_a_model_took_from_a_message_it_does_not_cite_go_with_that_message() -> None:
     def leaks(prompt: Prompt) -> str:
-        told = "[2] I hear that somebody limps.\n" if "He limps since" in prompt.user else ""
+        told = (
+            "[2] Parcel QX-1000 goes to depot 0 on Monday, where somebody limps.\n" if "He limps since" in prompt.user else ""
+        )
         return told + summing_up(prompt)
 
-    with opened(ScriptedModel(leaks, name="small")) as memory:
+    with opened(ScriptedModel(leaks, name="small"), settings=msgspec.structs.replace(SMALL, node_tokens=400)) as memory:
         thread = memory.thread("t")
         thread.add("user", "He limps since the storm.", id="secret")
         for number in range(60):
