@@ -35,6 +35,7 @@ from bethink.storage.base import (
     StoredRecord,
 )
 from bethink.telemetry import Telemetry
+from bethink.usage import Counted
 from bethink.values import Namespace
 
 __all__ = ["Engine", "Entries", "Known", "Watcher"]
@@ -98,6 +99,7 @@ class Engine:
     Attributes:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
+        counted: how much of the threads seen last has been counted (see `steps.usage`).
         limits: of the memory: what is done for it in the background keeps to them.
         telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
@@ -132,6 +134,7 @@ class Engine:
         self.settings = settings
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
+        self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
         self._entries: _Last[Namespace, tuple[int, Entries]] = _Last(_NAMESPACES)
         self._bound = False
 
@@ -179,6 +182,7 @@ class Engine:
             self.embedder.forget()
         self._choices.clear()
         self._known.clear()
+        self.counted.clear()
         self._entries.clear()
         if self.watcher is not None:
             self.watcher.forgot()

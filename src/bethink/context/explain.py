@@ -9,7 +9,6 @@ import msgspec
 
 from bethink.context.block import block_tokens
 from bethink.context.compose import Composition
-from bethink.context.cutting import with_cuts
 from bethink.context.items import BLOCK, SectionName
 from bethink.messages import Message, ranges
 from bethink.models.measure import Measure
@@ -98,9 +97,12 @@ def _kept(made_of: Composition, measure: Measure) -> tuple[Kept, ...]:
         kept.append(Kept(name, len(tokens), sum(tokens)))
     frame = block_tokens(made_of.block, measure) - sum([each.tokens for each in made_of.block])
     kept.append(Kept("frame", 1 if made_of.block else 0, frame))
-    kept.append(_verbatim("recent messages", with_cuts(made_of.recent, made_of.cuts), measure))
     around = dict(made_of.around)
-    kept += [Kept(name, 1, around[name]) for name in _AROUND if name in around]
+    after = [Kept(name, 1, around[name]) for name in _AROUND if name in around]
+    # What is left is theirs: each was counted, as it is shown, when it was chosen.
+    recent = made_of.tokens - sum([part.tokens for part in (*kept, *after)])
+    seqs = ranges(sorted([message.seq for message in made_of.recent]))
+    kept += [Kept("recent messages", len(made_of.recent), recent, seqs), *after]
     return tuple([part for part in kept if part.count])
 
 

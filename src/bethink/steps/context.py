@@ -22,7 +22,7 @@ from bethink.context import (
     render,
 )
 from bethink.engine import Engine, Known
-from bethink.errors import BudgetError, Conflict, InvalidInput, LimitExceeded
+from bethink.errors import BudgetError, Conflict, CorruptStore, InvalidInput, LimitExceeded, StoreError
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
 from bethink.limits import NO_LIMITS, Limits, budget_within, near
@@ -37,6 +37,7 @@ from bethink.steps.state import own_items
 from bethink.steps.usage import usage_of_turn
 from bethink.steps.view import View, view_thread
 from bethink.storage.base import Cursor, Get, Put, Scope
+from bethink.usage import TurnUsage
 from bethink.values import Namespace, check_json, check_text
 
 __all__ = ["Asked", "asked_for", "build_context"]
@@ -118,8 +119,7 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
         with engine.telemetry.span("store"):
             _store(engine, namespace, receipt, found.cursor)
         usage = msgspec.structs.replace(usage, seconds=turn.measured())
-        # Apart from the receipt, since how long that took to store is part of it.
-        engine.store.put(Put(namespace=namespace, usage=usage, relaxed=True))
+        _store_usage(engine, namespace, usage)
         warnings = near(limits, usage)
         engine.telemetry.tell("turn", usage)
         for warning in warnings:
@@ -172,6 +172,17 @@ def _check_pinned(engine: Engine, namespace: Namespace, most: int, measure: Meas
 def _pinned_items(known: Known) -> list[Item]:
     pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
     return [item_of_record(record, "pinned", "pinned") for record in pinned]
+
+
+def _store_usage(engine: Engine, namespace: Namespace, usage: TurnUsage) -> None:
+    """Apart from the receipt, since how long that took to store is part of it."""
+    try:
+        engine.store.put(Put(namespace=namespace, usage=usage, relaxed=True))
+    except CorruptStore:
+        raise
+    except StoreError:
+        # The context is made and its receipt stored: it is not lost to a number that cannot be written now.
+        pass
 
 
 def _store(engine: Engine, namespace: Namespace, receipt: Receipt, cursor: Cursor | None) -> None:

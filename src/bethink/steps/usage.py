@@ -29,8 +29,8 @@ __all__ = ["Meter", "usage_of", "usage_of_turn"]
 
 T = TypeVar("T")
 
-_PAGE = 1_024
-"""Messages that a context counts beyond those it has read anyway, each once: some 20 ms for so many."""
+_PAGE = 2_048
+"""Messages that a context counts beyond those it has read anyway, each once: some 40 ms for so many."""
 _LAST = 3
 """Turns looked at for one that was counted by the same counter: a thread may be shown to several models in turn."""
 
@@ -64,6 +64,8 @@ class _History:
         self._engine = engine
         self._measure = measure
         thread = view.thread
+        # A thread that was forgotten and begun anew is another.
+        self._key = (thread.namespace, thread.thread_id, thread.created_at, measure.name)
         before = self._known(view)
         # Most often `past` lies before `through`: what is new is at hand.
         newer = [message for message in view.seen if message.seq > max(before.through, view.past)]
@@ -81,23 +83,30 @@ class _History:
         self.estimated = missing > 0
         self.tokens = whole.tokens + (round(missing * whole.tokens / max(1, whole.messages)) if self.estimated else 0)
         self.counted = before if self.estimated else whole
+        engine.counted.keep(self._key, self.counted)
 
     def _known(self, view: View) -> Counted:
-        """What the last turn had counted, if that is still so."""
+        """What the last turn had counted, in this process or another, if that is still so."""
         thread = view.thread
+        here = self._engine.counted.get(self._key)
+        if here is not None and _holds(here, view):
+            return here
         scan = Scan(what="usage", scope=Scope(thread.namespace), thread_id=thread.thread_id, newest=True, limit=_LAST)
         for last in self._engine.store.scan(scan).items:
             assert isinstance(last, TurnUsage), "a page holds what was asked for"
-            known = last.counted
-            since = sum(1 for message in view.seen if message.seq > known.through)
-            whole = known.through < view.past or known.messages + since == thread.count
-            if last.counter == self._measure.name and known.through <= thread.tip and whole:
-                return known
+            if last.counter == self._measure.name and _holds(last.counted, view):
+                return last.counted
         return Counted()
 
     def _with(self, before: Counted, messages: tuple[Message, ...] | list[Message], through: int) -> Counted:
         tokens = before.tokens + self._measure.messages(messages)
         return Counted(max(through, before.through), before.messages + len(messages), tokens)
+
+
+def _holds(known: Counted, view: View) -> bool:
+    """Whether the thread still has the messages that were counted, as far as the view can tell."""
+    since = sum([1 for message in view.seen if message.seq > known.through])
+    return known.through <= view.thread.tip and (known.through < view.past or known.messages + since == view.thread.count)
 
 
 def usage_of(engine: Engine, scope: Scope, thread_id: str | None = None) -> UsageReport:

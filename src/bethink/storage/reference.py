@@ -350,7 +350,7 @@ def _get(state: State, request: Get) -> Fetched:
             for (namespace, record_id), row in state.records.items()
             if record_id in records and in_scope(namespace, request.scope)
         ),
-        # Forks share nodes; the copies are equal.
+        # Forks share nodes; the copies say the same.
         nodes=tuple(
             {
                 node.id: node

@@ -110,7 +110,8 @@ class StoredRecord(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each."""
+    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each; a node's once,
+    since its lines are the same in all (which nodes are below it need not be)."""
 
     messages: tuple[StoredMessage, ...] = ()
     records: tuple[StoredRecord, ...] = ()

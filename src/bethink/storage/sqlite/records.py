@@ -227,7 +227,7 @@ def get(database: Database, request: Get) -> Fetched:
     return Fetched(
         messages=tuple(map(_stored_message, messages)),
         records=tuple(StoredRecord(namespace_of(path), decode_record(body)) for path, body in records),
-        # Forks share nodes; the copies are equal.
+        # Forks share nodes; the copies say the same.
         nodes=tuple({node.id: node for node in (decode_node(body) for (body,) in nodes)}.values()),
         receipts=tuple(decode_receipt(body) for (body,) in receipts),
         checkpoints=checkpoints.get(database, request) if request.checkpoints else (),
