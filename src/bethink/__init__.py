@@ -46,13 +46,15 @@ if TYPE_CHECKING:
         StoreError,
         ThreadBusy,
     )
+    from bethink.handoffs import Handoff
+    from bethink.insights.state.values import Artifact, Entry, State
     from bethink.limits import Limits, LimitWarning
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.models.priced import priced
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Insight, Line, Node, Note, Source, Summary
+    from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Artifact",
     "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
@@ -84,9 +87,11 @@ __all__ = [
     "CorruptStore",
     "Decision",
     "EmbedderMismatch",
+    "Entry",
     "Explanation",
     "ForgetReceipt",
     "Forgotten",
+    "Handoff",
     "Hierarchy",
     "Hit",
     "Hybrid",
@@ -129,6 +134,8 @@ __all__ = [
     "Settings",
     "SlidingWindow",
     "Source",
+    "State",
+    "StateEntry",
     "Stats",
     "StoreBusy",
     "StoreClosed",
@@ -192,13 +199,15 @@ _HOMES = {
         "StoreError",
         "ThreadBusy",
     ),
+    "handoffs": ("Handoff",),
+    "insights.state.values": ("Artifact", "Entry", "State"),
     "limits": ("LimitWarning", "Limits"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "models.priced": ("priced",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),

@@ -23,6 +23,9 @@ from typing_extensions import ParamSpec, Self
 
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
+from bethink.handoffs import Handoff
+from bethink.insights.state.by_hand import DecisionGiven, given
+from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
@@ -30,6 +33,7 @@ from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
+from bethink.steps.handoff import task_message
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
@@ -344,6 +348,61 @@ class AsyncThread:
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)
+
+    async def state(self) -> State:
+        return await _hop(self._sync.state)
+
+    async def set_state(
+        self,
+        *,
+        project: str | None = None,
+        goal: str | None = None,
+        phase: str | None = None,
+        decisions: Iterable[DecisionGiven] = (),
+        facts: Iterable[str] = (),
+        completed: Iterable[str] = (),
+        artifacts: Iterable[str | Artifact] = (),
+        questions: Iterable[str] = (),
+        answers: Mapping[str, str] | None = None,
+        withdraw: Iterable[str] = (),
+    ) -> State:
+        # Taken as values here and not on the worker thread.
+        found = given(
+            project=project,
+            goal=goal,
+            phase=phase,
+            decisions=decisions,
+            facts=facts,
+            completed=completed,
+            artifacts=artifacts,
+            questions=questions,
+            answers=answers,
+            withdraw=withdraw,
+        )
+        return await _hop(self._sync._set_state, found)
+
+    async def state_block(self, budget: int) -> str:
+        return await _hop(self._sync.state_block, budget)
+
+    async def handoff(
+        self,
+        task: str,
+        *,
+        artifacts: Iterable[str | Artifact] = (),
+        constraints: Iterable[str] = (),
+        budget: int | None = None,
+        thread_id: str | None = None,
+    ) -> Handoff[AsyncThread]:
+        # Likewise.
+        message = task_message(task, artifacts, constraints)
+        handed = await _hop(self._sync._handoff, message, budget, thread_id)
+        return Handoff(thread=AsyncThread(handed.thread), context=handed.context, parent_id=handed.parent_id)
+
+    async def handoffs(self) -> list[ThreadInfo]:
+        return await _hop(self._sync.handoffs)
+
+    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+        return await _hop(self._sync.conclude, text, artifacts=artifacts, name=name)
 
     async def checkpoint(
         self,

@@ -19,7 +19,7 @@ from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.models.measure import Measure, counter_for
-from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, Summary
+from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
@@ -127,6 +127,7 @@ class Engine:
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
         self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
+        self._entries: _Last[Namespace, tuple[int, dict[str, tuple[StateEntry, ...]]]] = _Last(_NAMESPACES)
         self._bound = False
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
@@ -174,6 +175,7 @@ class Engine:
         self._choices.clear()
         self._known.clear()
         self.counted.clear()
+        self._entries.clear()
         if self.watcher is not None:
             self.watcher.forgot()
         return receipt
@@ -299,6 +301,19 @@ class Engine:
             notes=tuple([record for record in pinned if isinstance(record, Note)]),
             summaries=tuple(summaries),
         )
+
+    def entries(self, namespace: Namespace) -> dict[str, tuple[StateEntry, ...]]:
+        """The entries of the states of a namespace by thread, as they were put; read once for each revision, as `known` is."""
+        revision = self.store.revision(namespace)
+        at, entries = self._entries.get(namespace) or (None, None)
+        if entries is None or at != revision:
+            found: dict[str, list[StateEntry]] = {}
+            for stored in self.records(Scope(namespace), kinds=("state",), current=False):
+                if isinstance(stored.record, StateEntry):
+                    found.setdefault(stored.record.thread_id, []).append(stored.record)
+            entries = {thread_id: tuple(of_thread) for thread_id, of_thread in found.items()}
+            self._entries.keep(namespace, (revision, entries))
+        return entries
 
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""

@@ -299,9 +299,13 @@ class Memory:
         return Profile(subject.casefold(), tuple(ProfileEntry(insight, score) for insight, score in chosen))
 
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
-        """Long-term records, oldest first; with `current=False` also those that were superseded or archived."""
+        """Long-term records, oldest first; with `current=False` also those that were superseded or archived.
+
+        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`.
+        """
         derive(self._engine, self._namespace)
-        found = self._engine.records(Scope(self._namespace, below), kinds=None if kind is None else (kind,), current=current)
+        kinds: tuple[RecordKind, ...] = ("note", "insight", "summary") if kind is None else (kind,)
+        found = self._engine.records(Scope(self._namespace, below), kinds=kinds, current=current)
         return [stored.record for stored in found]
 
     def cite(self, *record_ids: str) -> list[AnyRecord]:

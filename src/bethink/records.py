@@ -2,7 +2,8 @@
 
     Record ─┬─ Note       text as given, by `store()`
             ├─ Insight    one curated fact about somebody: the profile is made of these
-            └─ Summary    of a thread that was ended
+            ├─ Summary    of a thread that was ended
+            └─ StateEntry one thing that the state of a thread's work is made of
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
 
@@ -38,6 +39,8 @@ __all__ = [
     "Record",
     "RecordKind",
     "Source",
+    "StateEntry",
+    "StatePart",
     "Summary",
     "Topic",
 ]
@@ -45,7 +48,8 @@ __all__ = [
 Done: TypeAlias = Literal["folded", "left out", "waits", "shortened"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
+StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
 
 
@@ -107,7 +111,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"` or `"summary"`."""
+        """`"note"`, `"insight"`, `"summary"` or `"state"`."""
         raise NotImplementedError("a Record is always one of its kinds")
 
     @property
@@ -158,7 +162,41 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summar
         return "summary"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary
+class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="state"):
+    """One thing that the state of a thread's work is made of. It never changes: the state is what the entries add up to.
+
+    It lives and dies with its thread, and goes with the first of its sources that is forgotten: nobody can say which of its
+    words came from which. Search does not find it; what it was drawn from is found.
+
+    Attributes:
+        thread_id: whose state.
+        part: what sort of thing. An "answer" closes the question `about`; "project" names the work that the thread is part of.
+        seq: where in the thread it was said, or the thread's tip when it was set by hand.
+        place: orders the entries of one message, or of one call.
+        because: the reason of a decision.
+        key: what it is about: a later entry of the same part and key takes its place. "" for nothing in particular.
+        old: of a decision or fact, the words of what it replaces.
+        ref, digest: of an artifact, where it is, and a digest of what it held.
+        about: of an answer, the id of its question.
+    """
+
+    thread_id: str
+    part: StatePart
+    seq: int = 0
+    place: int = 0
+    because: str = ""
+    key: str = ""
+    old: str = ""
+    ref: str = ""
+    digest: str = ""
+    about: str = ""
+
+    @property
+    def kind(self) -> RecordKind:
+        return "state"
+
+
+AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from bethink.errors import InvalidInput
+from bethink.errors import BudgetError, InvalidInput
 
 __all__ = ["Backoff", "Boundary", "Keep", "LineOrder", "MemoryPlace", "Oversize", "Retention", "Settings", "check_choice"]
 
@@ -153,8 +153,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary_instructions: str = ""
 
     def __post_init__(self) -> None:
+        if self.window < 1:
+            raise BudgetError(self.window, 1, (("one of the tokens", 1),), of="settings.window")
         for name in (
-            "window",
             "segment_messages",
             "node_tokens",
             "profile_size",

@@ -10,7 +10,11 @@ from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.formats import from_any
+from bethink.handoffs import Handoff
 from bethink.ids import new_id
+from bethink.insights.state.by_hand import DecisionGiven, given
+from bethink.insights.state.by_hand import Given as Stated
+from bethink.insights.state.values import Artifact, State
 from bethink.limits import NO_LIMITS, Limits
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
@@ -18,7 +22,9 @@ from bethink.settings import Oversize
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import Asked, asked_for, build_context
+from bethink.steps.handoff import conclude, hand_on, handoffs, namespace_of_handoff, task_message
 from bethink.steps.reflect import reflect
+from bethink.steps.state import read_state, set_state
 from bethink.steps.summaries import SummaryNode, expand, summaries
 from bethink.steps.usage import usage_of
 from bethink.storage.base import Append, Appended, Forget, ForgetReceipt, Read, Save, Scope
@@ -255,6 +261,128 @@ class Thread:
         """
         with self._engine.telemetry.span("end", namespace=self.namespace, thread_id=self._id):
             return reflect(self._engine, self.namespace, self._id)
+
+    def state(self) -> State:
+        """The state of the work in this thread, or of the project it is part of: goal, phase, decisions with their reasons,
+        facts, finished tasks, artifacts, open questions, and what is no longer current.
+
+        Entries are drawn by rule from what users and assistants said and what tools wrote, and set with `set_state`. Empty for
+        a thread that is not there.
+        """
+        return read_state(self._engine, self.namespace, self._id)
+
+    def set_state(
+        self,
+        *,
+        project: str | None = None,
+        goal: str | None = None,
+        phase: str | None = None,
+        decisions: Iterable[DecisionGiven] = (),
+        facts: Iterable[str] = (),
+        completed: Iterable[str] = (),
+        artifacts: Iterable[str | Artifact] = (),
+        questions: Iterable[str] = (),
+        answers: Mapping[str, str] | None = None,
+        withdraw: Iterable[str] = (),
+    ) -> State:
+        """Add to the state by hand, all or nothing; returns the state afterwards. Nothing is overwritten: a goal or phase takes
+        the place of the former, the rest is added, and `State.history` keeps what is no longer current.
+
+        Args:
+            project: the work that this thread is part of. All threads of the namespace that say so share one state.
+            decisions: each what was decided, or `(what, because)`.
+            artifacts: each a path or URI, or an `Artifact` that also says what it is.
+            answers: answers to open questions, by the questions' ids.
+            withdraw: ids of entries that are not, or no longer, so.
+
+        Raises:
+            InvalidInput: one of them cannot be taken, or nothing is given.
+            NotFound: an answer or a withdrawal names nothing that is current.
+        """
+        found = given(
+            project=project,
+            goal=goal,
+            phase=phase,
+            decisions=decisions,
+            facts=facts,
+            completed=completed,
+            artifacts=artifacts,
+            questions=questions,
+            answers=answers,
+            withdraw=withdraw,
+        )
+        return self._set_state(found)
+
+    def _set_state(self, found: Stated) -> State:
+        return set_state(self._engine, self.namespace, self._id, found)
+
+    def state_block(self, budget: int) -> str:
+        """The state as a text of at most `budget` tokens, to give to a sub-agent instead of the transcript: the goal first,
+        then the phase, the newest decisions with their reasons, open questions, artifacts, the last 10 facts and 5 finished
+        tasks.
+
+        Raises:
+            BudgetError: the goal does not fit, or the budget is below 1.
+        """
+        from bethink.context import state_block
+
+        return state_block(self.state(), budget=budget, counter=self._engine.counter)
+
+    def handoff(
+        self,
+        task: str,
+        *,
+        artifacts: Iterable[str | Artifact] = (),
+        constraints: Iterable[str] = (),
+        budget: int | None = None,
+        thread_id: str | None = None,
+    ) -> Handoff[Thread]:
+        """Hand a task to a specialist: in a thread of its own, with the state of this one and nothing of its messages.
+
+        The specialist's thread is in the namespace `(*namespace, "handoff", thread_id)`: neither of the two recalls anything of
+        the other. Each of its contexts shows the task and the state of this thread as it is then. `conclude` there brings the
+        result back. The same task under the same `thread_id` again is a retry.
+
+        Args:
+            artifacts: what to work on: paths, URIs, or `Artifact`s.
+            constraints: what to keep to, a line each.
+            budget: tokens of the first context (`settings.window` if left out).
+            thread_id: of the specialist's thread; a new one if left out.
+
+        Raises:
+            InvalidInput: an empty task, or something that is no artifact or constraint.
+            BudgetError: the task does not fit.
+            Conflict: that thread was given another task.
+        """
+        return self._handoff(task_message(task, artifacts, constraints), budget, thread_id)
+
+    def _handoff(self, task: Message, budget: int | None, thread_id: str | None) -> Handoff[Thread]:
+        child_id = new_id(self._engine.clock.now()) if thread_id is None else thread_id
+        # Before anything is written: the name may be none.
+        below = namespace_of_handoff(self._namespace, child_id)
+        hand_on(self._engine, self._namespace, self._id, child_id, task, budget)
+        child = Thread(self._engine, below, child_id, self._policy, self._limits)
+        return Handoff(thread=child, context=child.context(budget=budget), parent_id=self._id)
+
+    def handoffs(self) -> list[ThreadInfo]:
+        """The threads of the specialists that this one has handed tasks to, oldest first."""
+        return handoffs(self._engine, self.namespace, self._id)
+
+    def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+        """End the task of a `handoff` with its result: all of this thread that its parent gets to see.
+
+        The parent gets one assistant message, and in its state the finished task and the artifacts. Returns that message.
+        Concluding again with the same text is a retry.
+
+        Args:
+            name: under which the result is said.
+
+        Raises:
+            InvalidInput: nobody handed a task to this thread.
+            NotFound: the parent has been forgotten.
+            Conflict: it was concluded with another text.
+        """
+        return conclude(self._engine, self.namespace, self._id, text, artifacts, name)
 
     def checkpoint(
         self,

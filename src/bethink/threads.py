@@ -53,6 +53,16 @@ class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True):
     parent: ForkPoint | None = None
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
 
+    @property
+    def handed_from(self) -> str | None:
+        """The thread that handed its work to this one (see `Thread.handoff`); None for any other thread.
+
+        It may name a thread that is gone: it is history, not a reference.
+        """
+        handoff = self.metadata.get("handoff")
+        parent = handoff.get("thread") if isinstance(handoff, dict) else None
+        return parent if isinstance(parent, str) else None
+
 
 class CallState(msgspec.Struct, frozen=True):
     """A tool call that is already in the thread: the group it belongs to, and whether it has its result."""

@@ -30,7 +30,7 @@ LAYERS = (
     ("context",),
     ("async_appends", "engine", "waiting"),
     ("steps",),
-    ("turns",),
+    ("handoffs", "turns"),
     ("thread",),
     ("memory",),
     ("async_memory",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -101,5 +102,27 @@ def test_V036_calls_at_once_leave_a_sound_store(tmp_path: Path) -> None:
             assert sum([len(await memory.thread(f"t{number}").messages()) for number in range(4)]) == 40
             assert len(await memory.records("note")) == 40
             assert await memory.check() == []
+
+    asyncio.run(talk())
+
+
+def test_V036_what_is_added_and_forgotten_at_once_is_there_or_gone_after_every_round(tmp_path: Path) -> None:
+    async def talk() -> None:
+        async with opened(tmp_path / "a.db") as memory:
+            notes: list[str] = []
+            for number in range(50):
+                async with anyio.create_task_group() as group:
+                    for note in notes:
+                        group.start_soon(partial(memory.forget, record=note))
+                        group.start_soon(memory.recall, "fruit")
+                    group.start_soon(partial(memory.thread("t").add, "user", f"I like fruit {number}", id=f"m{number}"))
+                    added = await memory.store(f"note {number}")
+                    group.start_soon(memory.cite, added.id)
+                notes = [added.id]
+                assert [record.id for record in await memory.records("note")] == notes
+                assert [message.id for message in await memory.thread("t").messages()] == [f"m{n}" for n in range(number + 1)]
+            assert await memory.check() == []
+        with Memory(tmp_path / "a.db", embedder=None) as plain:
+            assert plain.check() == []
 
     asyncio.run(talk())

@@ -121,6 +121,24 @@ def test_the_closest_to_all_is_the_one_whose_words_the_others_share() -> None:
     assert ranked[-1] == "xylophone zebra"
 
 
+def test_the_oracle_takes_what_brings_most_new_facts_for_its_tokens() -> None:
+    texts = [
+        "We met Ana in Porto and Ben in Ghent.",
+        "We met Ana.",
+        "It rained.",
+        "They paid 40 euros.",
+        "So we met Ana in Porto.",
+    ]
+    assert survival.most_facts(texts, NOBODY, 1_000, COUNT) == [texts[0], texts[3]]
+    assert survival.most_facts(texts, NOBODY, COUNT(texts[1]) + 1, COUNT) == [texts[1]]
+    assert survival.most_facts(texts, NOBODY, 1, COUNT) == []
+
+
+def test_the_oracle_keeps_at_least_what_any_other_choice_does() -> None:
+    tally = evaluate(folded(), NOBODY)
+    assert all(tally.share("oracle") >= tally.share(chooser) for chooser in tally.kept if chooser != OURS)
+
+
 # -- sums -----------------------------------------------------------------------------------------------------------------
 
 
@@ -313,7 +331,7 @@ def test_a_run_reports_each_group_and_says_by_its_code_whether_the_goals_are_rea
     assert report.keys() == {"groups", "as_it_comes", "conversations"}
     (group,) = report["groups"].values()
     assert group["left"] <= 0.5 * group["tokens"]
-    assert group["kept"].keys() == {OURS, "first", "sessions", "random", "closest"}
+    assert group["kept"].keys() == {OURS, "first", "sessions", "random", "closest", "oracle"}
     assert code == (0 if group["reached"] else 1)
 
 

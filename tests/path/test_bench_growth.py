@@ -81,6 +81,22 @@ def test_what_a_turn_costs_is_a_mean_of_the_turns_around_it_and_at_the_end_of_th
     assert flat(1).about(FULL_HISTORY, 120) == sum(whole[-50:]) / 50
 
 
+def test_the_turn_is_told_at_which_the_full_history_passes_a_budget() -> None:
+    found = Growth({FULL_HISTORY: (100, 300, 500), "ours": (100, 100, 100)})
+    assert (found.passes(99), found.passes(100), found.passes(300), found.passes(500)) == (1, 2, 3, None)
+
+
+def test_a_cost_is_level_from_the_turn_on_after_which_it_stays_near_the_end() -> None:
+    rising = (*range(500, 900, 4), *[900] * 200)
+    found = Growth({FULL_HISTORY: tuple(range(300)), "ours": rising, "flat": (900,) * 300, "grows": tuple(range(100, 400))})
+    level = found.level_from("ours")
+    assert level is not None
+    assert 60 < level < 100
+    assert all(abs(900 / found.about("ours", turn) - 1) <= 0.05 for turn in range(level, 301))
+    assert abs(900 / found.about("ours", level - 1) - 1) > 0.05
+    assert (found.level_from("flat"), found.level_from("grows")) == (1, None)
+
+
 def test_what_is_saved_is_of_all_turns_together() -> None:
     assert Growth({FULL_HISTORY: (100, 300), "ours": (100, 100)}).saved("ours") == 0.5
 

@@ -71,14 +71,24 @@ def test_courtesies_alone_are_not_worth_a_line() -> None:
     assert summary(*chat) == []
 
 
-def test_code_blocks_and_reasoning_and_system_texts_are_left_out() -> None:
-    said = thread(
-        ("system", "You are a pirate named Flint."), ("user", "Use this:\n```\nrate = 4711\n```\nThe rate applies in Porto.")
-    )
+def test_reasoning_and_system_texts_are_left_out() -> None:
+    said = thread(("system", "You are a pirate named Flint."), ("user", "Use this. The rate applies in Porto."))
     parts = (Part("reasoning", "Perhaps Lisbon."), Part("image", ref="https://a.example/i.png"), Part("text", "Porto is set."))
     said.append(Message(role="assistant", content=parts, id="m3", created_at=AT))
     texts = [line.text for line in summarise(said, limit=1_000, count=count)]
-    assert texts == ["Use this:", "The rate applies in Porto.", "Porto is set."]
+    assert texts == ["Use this.", "The rate applies in Porto.", "Porto is set."]
+
+
+def test_of_a_code_block_only_what_brings_a_fact_is_kept_and_words_come_first() -> None:
+    code = "```python\nimport flask\n# as agreed with Ana\nrate = 4711\nrun(rate)\nclass Ledger(Model):\n```"
+    said = [("user", f"Use this:\n{code}\nThe rate applies in Porto."), ("assistant", "Understood, in Porto from now on.")]
+    whole = [line.text for line in summarise(thread(*said), limit=1_000, count=count)]
+    assert "rate = 4711" in whole
+    assert "class Ledger(Model):" in whole
+    assert "# as agreed with Ana" in whole
+    assert "run(rate)" not in whole
+    assert not any("```" in line for line in whole)
+    assert "rate = 4711" not in [line.text for line in summarise(thread(*said), limit=20, count=count)]
 
 
 def test_V066_missing_content_is_no_text() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bethink import AsyncMemory, Backoff, InvalidInput, Memory, Message, NotFound, Settings, StoreBusy, Thread
+from bethink import AsyncMemory, Backoff, Hierarchy, InvalidInput, Memory, Message, NotFound, Settings, StoreBusy, Thread
 from bethink.models.language import GivenModel, Prompt, Reply
 from bethink.models.tokens import BuiltinCounter
 from bethink.storage.base import Refine
@@ -275,6 +275,23 @@ def test_a_policy_that_hides_the_past_is_refined_as_well_where_it_has_folded() -
         forked.refine()
         assert (authors(forked), authors(thread)) == ({"small"}, {"extractive"})
         assert memory.check() == []
+
+
+def test_a_thread_shows_the_segments_that_are_its_own_whatever_a_fork_has_below_the_same_node() -> None:
+    def of_messages(prompt: Prompt) -> str:
+        return "no" if "Summed up" in prompt.user else summing_up(prompt)
+
+    store = ReferenceStore()
+    policy = Hierarchy(4, 8)
+    one = opened(ScriptedModel(of_messages, name="one"), store=store, policy=policy)
+    two = opened(ScriptedModel(of_messages, name="two"), store=store, policy=policy)
+    talk(one, 40).fork(thread_id="fork")
+    for memory, thread_id in ((two, "fork"), (one, "t")):
+        memory.thread(thread_id).refine()
+    for memory, thread_id, other in ((two, "fork", "one"), (one, "t", "two")):
+        context = memory.thread(thread_id).context()
+        assert any("written by" in line.reason for line in context.lines)
+        assert not any(line.reason.endswith(f"written by {other}") for line in context.lines)
 
 
 # -- a model that fails ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ speak, after every other message). Compared are
 all counted by the same counter with framing. A hybrid's context swings between two folds, and turns differ in length, so what
 it costs about a turn is the mean of 50 turns around it (26 to 75; at the end the last 50). Goal: about turn 500 within 5 % of
 about turn 50. A budget that those turns do not fill yet is not judged: there the context is still the whole conversation, and
-shorter for that.
+shorter for that. "Level from" is the turn from which on the mean stays within 5 % of the end: until the block of summary lines
+is full, a context has less to say of the past.
 
 **Appends.** Two threads of one file in turns, call by call: one that is grown to 10,000 messages, one that is new in each round
 and kept at 100. Goal: p50 about message 10,000 within 1.3 times that about message 100. `full` waits for the disk in each call,
@@ -98,6 +99,17 @@ class Growth(msgspec.Struct, frozen=True):
             return f"not full at {_EARLY}"
         return "reached" if abs(self.ratio(name) - 1) <= TOLERANCE else "MISSED"
 
+    def passes(self, budget: int) -> int | None:
+        """The first turn at which the full history has more tokens than the budget; None if it never has."""
+        return next((turn for turn, tokens in enumerate(self.tokens[FULL_HISTORY], 1) if tokens > budget), None)
+
+    def level_from(self, name: str) -> int | None:
+        """The first turn from which on what a turn costs stays as at the end, within the tolerance; None if it never does."""
+        end = self.about(name, self.turns)
+        late = (turn for turn in range(self.turns, 0, -1) if abs(end / self.about(name, turn) - 1) > TOLERANCE)
+        first = next(late, 0) + 1
+        return first if first <= max(1, self.turns - _AROUND) else None
+
     def saved(self, name: str) -> float:
         """The share of the full history's tokens, over all turns, that the strategy does not send."""
         return 1 - sum(self.tokens[name]) / sum(self.tokens[FULL_HISTORY])
@@ -158,9 +170,17 @@ def main(argv: list[str]) -> int:
     if options.plot is not None:
         options.plot.write_text(picture(growth), encoding="utf-8", newline="\n")
     if options.json:
-        print_json({"turns": growth.turns, "left_out": dropped, "tokens": _figures(growth), "append": _append_figures(appends)})
+        print_json(
+            {
+                "turns": growth.turns,
+                "left_out": dropped,
+                "passes": {str(budget): growth.passes(budget) for budget in options.budgets},
+                "tokens": _figures(growth),
+                "append": _append_figures(appends),
+            }
+        )
     else:
-        _print(growth, dropped)
+        _print(growth, dropped, options.budgets)
         if appends:
             _print_appends(appends, options.far)
     judged = [name for name in strategies if growth.judged(name)]
@@ -287,6 +307,7 @@ def _figures(growth: Growth) -> dict[str, object]:
             "about": {str(turn): growth.about(name, turn) for turn in _marks(growth)},
             "ratio": growth.ratio(name),
             "verdict": growth.verdict(name),
+            "level_from": growth.level_from(name),
             "total": sum(tokens),
             "saved": growth.saved(name),
             "by_turn": tokens,
@@ -311,16 +332,20 @@ def _marks(growth: Growth) -> list[int]:
     return sorted({*(turn for turn in _MARKS if turn <= growth.turns), growth.turns})
 
 
-def _print(growth: Growth, dropped: int) -> None:
+def _print(growth: Growth, dropped: int, budgets: Sequence[int]) -> None:
     marks = _marks(growth)
     early = min(_EARLY, growth.turns)
     print("tokens of a turn's context\n")
-    rows = [["turn", *map(str, marks), f"about {early}", f"about {growth.turns}", "ratio", f"goal {TOLERANCE:.0%}"]]
+    rows = [
+        ["turn", *map(str, marks), f"about {early}", f"about {growth.turns}", "ratio", f"goal {TOLERANCE:.0%}", "level from"]
+    ]
     for name, tokens in growth.tokens.items():
         at = [f"{tokens[turn - 1]:,}" for turn in marks]
         about = [f"{growth.about(name, turn):,.0f}" for turn in (early, growth.turns)]
-        rows.append([name, *at, *about, f"{growth.ratio(name):.3f}", growth.verdict(name)])
+        rows.append([name, *at, *about, f"{growth.ratio(name):.3f}", growth.verdict(name), str(growth.level_from(name) or "-")])
     print(columns(rows))
+    passed = ", ".join(f"{budget:,} tokens at turn {growth.passes(budget) or 'none'}" for budget in budgets)
+    print(f"\nthe full history passes {passed}")
     print(f"\ntokens of all {growth.turns} contexts together\n")
     totals = [["", "tokens", "saved"]]
     totals += [[name, f"{sum(tokens):,}", f"{growth.saved(name):.1%}"] for name, tokens in growth.tokens.items()]

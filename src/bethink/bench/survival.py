@@ -10,6 +10,7 @@ Pure functions over texts; the random choice is seeded.
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 import re
@@ -20,7 +21,7 @@ from typing import Literal, TypeAlias
 from bethink.compaction.facts import Facts, facts
 from bethink.retrieval.terms import index_terms
 
-__all__ = ["KINDS", "Fact", "Kind", "closest", "first", "form_of", "kept", "said", "shuffled"]
+__all__ = ["KINDS", "Fact", "Kind", "closest", "first", "form_of", "kept", "most_facts", "said", "shuffled"]
 
 Kind: TypeAlias = Literal["numbers", "dates", "names"]
 KINDS: tuple[Kind, ...] = ("numbers", "dates", "names")
@@ -114,6 +115,32 @@ def shuffled(texts: Sequence[str], seed: int) -> list[str]:
     found = list(texts)
     random.Random(seed).shuffle(found)
     return found
+
+
+def most_facts(texts: Sequence[str], speakers: frozenset[str], limit: int, count: Callable[[str], int]) -> list[str]:
+    """The texts that bring most new facts for their tokens, one after the other, as many as fit `limit` tokens.
+
+    What whoever knows which facts are counted can do: near the most that so many tokens of whole sentences can hold (greedy
+    coverage is within 1 - 1/e of it), and all of them where it reaches all.
+    """
+    of = [frozenset(_keys(found)) for found in facts(texts, speakers)]
+    sizes = [count(text) + 1 for text in texts]
+    ranking = [(-len(found) / sizes[index], index) for index, found in enumerate(of) if found]
+    heapq.heapify(ranking)
+    known: set[Fact] = set()
+    chosen: list[int] = []
+    while ranking:
+        _, index = heapq.heappop(ranking)
+        current = (-len(of[index] - known) / sizes[index], index)
+        if not current[0] or sizes[index] > limit:
+            continue
+        if ranking and current > ranking[0]:
+            heapq.heappush(ranking, current)
+            continue
+        limit -= sizes[index]
+        known |= of[index]
+        chosen.append(index)
+    return [texts[index] for index in sorted(chosen)]
 
 
 def closest(texts: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from bethink.cli.commands import (
     keeping,
     profile,
     recall,
+    state,
     summaries,
     threads,
     transfer,
@@ -90,6 +91,7 @@ demo.register(app)
 transfer.register(app)
 threads.register(app)
 checkpoints.register(app)
+state.register(app)
 summaries.register(app)
 context.register(app)
 recall.register(app)

@@ -26,6 +26,7 @@ from datetime import datetime
 
 import msgspec
 
+from bethink.compaction.reading import excerpt
 from bethink.compaction.sentences import is_fence, sentences
 from bethink.compaction.statements import Statement, statements, without_repetition
 from bethink.messages import Message
@@ -36,14 +37,14 @@ __all__ = ["MAX_LINE_LENGTH", "choose", "select", "sentences_of", "shortened", "
 MAX_LINE_LENGTH = 240
 """Characters of a line; a longer sentence is cut at a word and ends in "…"."""
 
-# Of a longer message only the beginning is read, so that a pasted file costs no more than a page. Tool output is shortened
-# further: what matters in it has mostly been repeated by the assistant.
-_MAX_READ = {"user": 20_000, "assistant": 20_000, "tool": 2_000}
+# Characters that are read of a longer message, in pieces (see `excerpt`). Tool output is shortened further: what matters in it
+# has mostly been repeated by the assistant.
+_MAX_READ = {"user": 100_000, "assistant": 100_000, "tool": 2_000}
 
 # Weights of the score. Closeness to the centroid is 1 for the closest statement.
 _ROLE = {"user": 1.0, "assistant": 0.8, "tool": 0.5}
-_FACT, _COMMITMENT = 0.5, 0.5
-_QUESTION, _COURTESY, _FRAGMENT, _LONG = 0.5, 0.3, 0.5, 0.8
+_FACT, _COMMITMENT = 1.0, 0.5
+_QUESTION, _COURTESY, _FRAGMENT, _LONG, _CODE = 0.5, 0.3, 0.5, 0.8, 0.5
 _ELLIPTIC, _LEANING = 0.5, 0.8
 _FRAGMENT_TERMS, _LONG_TERMS = 3, 30
 # Gains are compared per byte of UTF-8, which goes with tokens in every script and costs nothing to know; only what is about to
@@ -62,7 +63,8 @@ def summarise(messages: Sequence[Message], *, limit: int, count: Callable[[str],
 
     Args:
         messages: stored messages (each with an id and a time), in order. The words of user, assistant and tool messages are
-            used; code blocks, reasoning, images and tool arguments are not, nor are system messages, which are always in view.
+            used, and of their code the lines that bring a fact; reasoning, images and tool arguments are not, nor are system
+            messages, which are always in view.
         limit: tokens that the lines may have together, each counted with the line break behind it.
         count: tokens of a text.
 
@@ -75,7 +77,7 @@ def summarise(messages: Sequence[Message], *, limit: int, count: Callable[[str],
     said = [
         (Line(text=text, sources=(message.id,), at=_time_of(message), speaker=message.speaker), message.role)
         for message in messages
-        for text in sentences_of(message)
+        for text in _quotable(message)
     ]
     return select(said, limit=limit, count=count)
 
@@ -115,10 +117,15 @@ def _time_of(message: Message) -> datetime:
 
 
 def sentences_of(message: Message) -> Iterator[str]:
-    """The sentences of a message as a summary may quote them."""
+    """The sentences of a message as a summary may quote them, without its code."""
+    return (text for text in _quotable(message, code=False))
+
+
+def _quotable(message: Message, *, code: bool = True) -> Iterator[str]:
+    """The sentences of a message and, with `code`, the lines of its code blocks, in their order."""
     if message.role not in _ROLE:
         return
-    text = message.text[: _MAX_READ[message.role]]
+    text = excerpt(message.text, _MAX_READ[message.role])
     if message.role == "tool" and text.lstrip()[:1] in ("{", "["):
         # JSON is one statement; split at its line breaks it would be crumbs.
         yield shortened(text)
@@ -126,6 +133,8 @@ def sentences_of(message: Message) -> Iterator[str]:
     for _, _, sentence in sentences(text):
         if not is_fence(sentence):
             yield shortened(sentence)
+        elif code:
+            yield from (shortened(line) for line in sentence.splitlines()[1:] if not is_fence(line.lstrip()))
 
 
 # -- choice ---------------------------------------------------------------------------------------------------------------
@@ -144,8 +153,8 @@ def _choose(given: Sequence[Statement], limit: int, count: Callable[[str], int])
         candidate = candidates[index]
         closeness = sum([share for term, share in shares[index].items() if term not in said])
         news = len([fact for fact in candidate.facts.all if fact not in known])
-        gain = closeness + _FACT * news + _COMMITMENT * (candidate.commitment and not candidate.question)
-        return factors[index] * gain / sizes[index]
+        promise = candidate.commitment and not candidate.question and not candidate.code
+        return factors[index] * (closeness + _FACT * news + _COMMITMENT * promise) / sizes[index]
 
     ranking = [(-ratio(index), index) for index in range(len(candidates))]
     heapq.heapify(ranking)
@@ -158,6 +167,8 @@ def _choose(given: Sequence[Statement], limit: int, count: Callable[[str], int])
         if ranking and current > ranking[0]:
             heapq.heappush(ranking, current)
             continue
+        if not current[0]:
+            break
         cost = count(candidates[index].line.text) + 1
         if cost > left:
             misses += 1
@@ -173,35 +184,38 @@ def _choose(given: Sequence[Statement], limit: int, count: Callable[[str], int])
 
 
 def _shares(candidates: Sequence[Statement]) -> list[dict[str, float]]:
-    """What each term of each candidate adds to the candidate's closeness to the centroid; that of the closest is 1."""
-    spread = Counter(term for candidate in candidates for term in dict.fromkeys(candidate.terms))
+    """What each term of each candidate adds to the candidate's closeness to the centroid; that of the closest is 1.
+
+    Code is no part of it: what a talk is about is said in words, and code has so many of the same.
+    """
+    spread = Counter(term for candidate in candidates if not candidate.code for term in dict.fromkeys(candidate.terms))
     rarity = {term: math.log((len(candidates) + 1) / number) for term, number in spread.items()}
     centroid = dict.fromkeys(rarity, 0.0)
     vectors: list[dict[str, float]] = []
     for candidate in candidates:
         vector: dict[str, float] = {}
-        for term in candidate.terms:
+        for term in candidate.terms if not candidate.code else ():
             vector[term] = vector.get(term, 0.0) + rarity[term]
         for term, weight in vector.items():
             centroid[term] += weight
         vectors.append(vector)
     shares = []
     for vector in vectors:
-        length = math.sqrt(sum([weight * weight for weight in vector.values()]))
+        length = math.sqrt(sum([weight * weight for weight in vector.values()])) or 1.0
         shares.append({term: weight * centroid[term] / length for term, weight in vector.items()})
-    greatest = max([sum(share.values()) for share in shares], default=1.0)
+    greatest = max([sum(share.values()) for share in shares], default=1.0) or 1.0
     return [{term: value / greatest for term, value in share.items()} for share in shares]
 
 
 def _shape(candidate: Statement) -> float:
-    factor = 1.0
+    factor = _CODE if candidate.code else 1.0
     if candidate.question:
         factor *= _QUESTION
     if candidate.courtesy:
         factor *= _COURTESY
     if len(candidate.terms) < _FRAGMENT_TERMS:
         factor *= _FRAGMENT
-    if candidate.elliptic:
+    if candidate.elliptic and not candidate.code:
         factor *= _ELLIPTIC
     if candidate.leaning:
         factor *= _LEANING

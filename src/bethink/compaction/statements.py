@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 
 import msgspec
@@ -16,10 +16,20 @@ from bethink.compaction.facts import Facts, facts
 from bethink.records import Line
 from bethink.retrieval.terms import index_terms, stop_words
 
-__all__ = ["Statement", "is_commitment", "is_courtesy", "is_elliptic", "is_leaning", "statements", "without_repetition"]
+__all__ = [
+    "Statement",
+    "is_code",
+    "is_commitment",
+    "is_courtesy",
+    "is_elliptic",
+    "is_leaning",
+    "statements",
+    "without_repetition",
+]
 
 # Two topics are the same from this Jaccard similarity on.
 _SAME = 0.65
+_COMPARED = 64
 
 # Words (stems) of revising, no part of what is revised: "make the budget 3500" is about what "the budget is 3000" is about.
 _REVISION_STEMS = """
@@ -84,6 +94,15 @@ _ANSWERING = re.compile(
     re.IGNORECASE,
 )
 _LEANING = re.compile(r"(?:it|he|she|they|that|this|these|those|both|his|her|their|its|then|which)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"`[^`]*`")
+_CODE = re.compile(
+    r"^(?:[\])}]|</?[a-z!][^>]*>|@\w+(?:\(|$)|\"[\w-]+\": )"
+    r"|^(?:import [\w.]+|from [\w.]+ import .+)$"
+    r"|^(?:def|class|return|elif|if|for|while|try|except|else|with|const|let|var|function|export|public|private|static|async|await"
+    r"|raise|throw)\b.*[:;{(]$"
+    r"|^(?:SELECT|INSERT INTO|CREATE|UPDATE|DELETE FROM|ALTER|DROP) [A-Z(*\w]+.*[;(]$"
+    r"|[{(\[]$|[(){}=<>\[\]].*;$|\w\w\((?!s\))[^ )]*\)[;,:]?$|[\w\])\"'] ?[!=+-]?={1,3} ?[\w\"'\[({-]|=>"
+)
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -97,6 +116,7 @@ class Statement(msgspec.Struct, frozen=True):
         facts: those in it, without the names of the speakers.
         question, courtesy, commitment: whether it asks, greets or agrees, decides or promises.
         elliptic, leaning: whether it is half a sentence; whether its subject is named elsewhere.
+        code: whether it is a line of code rather than words.
     """
 
     line: Line
@@ -110,6 +130,7 @@ class Statement(msgspec.Struct, frozen=True):
     commitment: bool
     elliptic: bool
     leaning: bool
+    code: bool
 
 
 def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
@@ -130,6 +151,7 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
         commitment = _commits(line.text, words) and (len(terms) > 2 or bool(of_lines[position].all))
         if not terms or (not commitment and _is_empty(line.text, courtesy, terms, of_lines[position])):
             continue
+        code = is_code(line.text)
         found.append(
             Statement(
                 line=line,
@@ -137,12 +159,14 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
                 role=role,
                 terms=terms,
                 topic=frozenset(term for term in terms if term.isalpha() or not term[0].isdigit()) - _REVISING,
-                facts=of_lines[position],
+                # Every name in code is an identifier, there to be used and not to be told.
+                facts=msgspec.structs.replace(of_lines[position], identifiers=()) if code else of_lines[position],
                 question=line.text.rstrip("\"'”’)*_ ").endswith(_QUESTION_MARKS),
                 courtesy=courtesy,
                 commitment=commitment,
                 elliptic=is_elliptic(line.text),
                 leaning=is_leaning(line.text),
+                code=code,
             )
         )
     return found
@@ -179,6 +203,14 @@ def is_leaning(text: str) -> bool:
     return bool(_LEANING.match(text, addressed.end() if addressed else 0))
 
 
+def is_code(text: str) -> bool:
+    """Whether `text` is a line of code, by its punctuation and its first word: `return Column(Integer)`, `PORT=5000`, `</div>`.
+
+    A comment is words, and so is a sentence that quotes code in backticks.
+    """
+    return bool(_CODE.search(_QUOTED.sub("", text) if "`" in text else text))
+
+
 def _is_empty(text: str, courtesy: bool, terms: tuple[str, ...], found: Facts) -> bool:
     """Whether a sentence without commitment is only polite. "Yep, Anna." has a name to it and still says nothing."""
     if text.count(" ") >= _COURTESY_WORDS:
@@ -197,10 +229,11 @@ def without_repetition(given: Sequence[Statement]) -> list[Statement]:
     """The statements without those that another makes superfluous (see `_replaces`), in order.
 
     Only pairs with a rare term in common are compared: of two sets whose Jaccard similarity is at least s, the first
-    n - ceil(s * n) + 1 of n terms, rarest first, have one in common.
+    n - ceil(s * n) + 1 of n terms, rarest first, have one in common. Of the later statements with that term a statement is
+    compared with the next `_COMPARED`, so that a thousand rows of one shape do not cost a million comparisons.
     """
     frequency = Counter(term for statement in given for term in statement.topic)
-    sharing: dict[str, list[Statement]] = {}
+    sharing: dict[str, deque[Statement]] = {}
     dropped: set[int] = set()
     for older in reversed(given):
         topic = older.topic
@@ -216,7 +249,7 @@ def without_repetition(given: Sequence[Statement]) -> list[Statement]:
                 dropped.add(other.position)
         else:
             for term in rarest:
-                sharing.setdefault(term, []).append(older)
+                sharing.setdefault(term, deque(maxlen=_COMPARED)).append(older)
     return [statement for statement in given if statement.position not in dropped]
 
 

@@ -1,13 +1,15 @@
 """Step 7: what the model gets to see.
 
     pinned messages         system prompts and messages of tier "permanent", as they are
-    the memory message      one user message with a <memory> block: pinned, profile, previous session, recalled, summary
+    the memory message      one user message with a <memory> block: pinned, project, profile, previous session, recalled,
+                            summary
     recent messages         the newest of the thread, verbatim, whole groups only
 
     items      what may stand in the memory block, and how a line is written
     compose    chooses, within the budget
     render     turns the choice into a `Context` and a `Receipt`; rebuilds the same bytes from a receipt
     explain    what is in it and what is not, with figures
+    state_block   the state of a thread's work alone, for a specialist
 
 The memory block goes in as user-role data, delimited, escaped and labelled with who said it: recalled text is information and
 never an instruction, whoever wrote it.
@@ -28,6 +30,7 @@ from bethink.context.items import (
     items_of_summary,
 )
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
+from bethink.context.state_block import state_block
 
 __all__ = [
     "Composition",
@@ -51,4 +54,5 @@ __all__ = [
     "rebuild",
     "receipt_for",
     "render",
+    "state_block",
 ]

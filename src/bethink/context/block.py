@@ -20,6 +20,7 @@ __all__ = ["block_tokens", "choose_block", "pinned_tokens"]
 # Shares of the memory block that a section may fill before the others have had their turn; what is left over is shared out
 # afterwards in the same order.
 _SHARES: tuple[tuple[SectionName, float], ...] = (
+    ("project", 0.5),
     ("profile", 0.35),
     ("summary", 0.35),
     ("recalled", 0.35),
@@ -98,40 +99,50 @@ class _Said:
 
     def __init__(self, items: Sequence[Item], chosen: Sequence[int]) -> None:
         self._items = items
-        self._texts = {items[position].text for position in chosen}
+        self._texts: set[str] = set()
         self._by_source: dict[str, list[int]] = {}
         for position in chosen:
             self.add(position)
 
     def again(self, position: int) -> bool:
         """Whether a candidate says nothing that is not said yet."""
-        text = self._items[position].text
-        return text in self._texts or any(_within(text, self._items[other].text) for other in self._beside(position))
+        item, known = self._items[position], self._by_source
+        if item.text in self._texts:
+            return True
+        for source in item.sources:
+            if source in known and any(_within(item.text, self._items[other].text) for other in known[source]):
+                return True
+        return False
 
     def add(self, position: int) -> list[int]:
         """Note what a line says; returns the lines of summaries that it makes superfluous."""
-        item = self._items[position]
-        told = [
-            other
-            for other in self._beside(position)
-            if self._items[other].section in _SUMMARIES and _within(self._items[other].text, item.text)
-        ]
+        item, known = self._items[position], self._by_source
+        told = self._told(item) if item.of == "message" else []
         for other in told:
             for source in self._items[other].sources:
-                self._by_source[source].remove(other)
+                known[source].remove(other)
         self._texts.add(item.text)
         for source in item.sources:
-            self._by_source.setdefault(source, []).append(position)
+            if source in known:
+                known[source].append(position)
+            else:
+                known[source] = [position]
         return told
 
-    def _beside(self, position: int) -> list[int]:
-        """The lines that rest on a message which this one rests on too, each once."""
-        known = self._by_source
-        return list(dict.fromkeys([other for source in self._items[position].sources for other in known.get(source, ())]))
+    def _told(self, message: Item) -> list[int]:
+        """Lines of summaries that say nothing which is not in this message, theirs too."""
+        beside = dict.fromkeys([other for source in message.sources for other in self._by_source.get(source, ())])
+        items = self._items
+        return [other for other in beside if items[other].section in _SUMMARIES and items[other].text in message.text]
 
 
 def _within(text: str, other: str) -> bool:
     """Whether all that one text says is in the other: each of its words that is not a mere "I" or "the"."""
+    if text in other:
+        return True
+    # Twice as long, it says more; and most are: a message beside the insight drawn from it.
+    if len(text) > 2 * len(other):
+        return False
     return (set(index_terms(text).split()) - _NO_NEWS).issubset(index_terms(other).split())
 
 

@@ -15,10 +15,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from bethink.insights.state.lines import line_of_entry
 from bethink.messages import Message, Trust
 from bethink.models import TokenCounter
 from bethink.models.tokens import truncate
-from bethink.records import AnyRecord, Node, Summary
+from bethink.records import AnyRecord, Node, StateEntry, Summary
 
 __all__ = [
     "BLOCK",
@@ -32,16 +33,26 @@ __all__ = [
     "items_of_summary",
     "line_of",
     "memory_message",
+    "plain",
     "shown",
     "tag_of",
 ]
 
 SectionName: TypeAlias = Literal[
-    "pinned", "profile", "recalled", "previous session", "summary", "recent messages", "frame", "tools", "reply"
+    "pinned",
+    "project",
+    "profile",
+    "recalled",
+    "previous session",
+    "summary",
+    "recent messages",
+    "frame",
+    "tools",
+    "reply",
 ]
 """Parts of a context: sections of messages and lines, and what else of it counts."""
 
-BLOCK: tuple[SectionName, ...] = ("pinned", "profile", "recalled", "previous session", "summary")
+BLOCK: tuple[SectionName, ...] = ("pinned", "project", "profile", "recalled", "previous session", "summary")
 """The sections of the memory block, in the order in which they matter (see `position`)."""
 
 _PREFACE = (
@@ -94,7 +105,7 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         section=section,
         of="record",
         id=record.id,
-        text=record.text,
+        text=line_of_entry(record) if isinstance(record, StateEntry) else record.text,
         at=record.valid_from or record.recorded_at,
         trust=record.trust,
         reason=reason,
@@ -172,7 +183,7 @@ def item_of_message(
 # -- rendering ------------------------------------------------------------------------------------------------------------
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that cannot leave its line or its block: white space folded, markup escaped, direction controls removed."""
     # Printable text has no white space but spaces, and no controls: mostly there is nothing to fold.
     if not text.isprintable() or "  " in text or text.strip() != text:
@@ -183,10 +194,10 @@ def _plain(text: str) -> str:
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
     unverified = ", unverified" if item.trust in ("tool", "external") and item.of != "node" else ""
-    since = f", since then: {_plain(item.changed)}" if item.changed else ""
+    since = f", since then: {plain(item.changed)}" if item.changed else ""
     mark = f" [mem:{handle(item.id)}]" if item.of == "record" else ""
-    who = (item.speaker and _plain(item.speaker)) or item.trust
-    return f"- {_plain(item.text)} ({who}, {item.at.date().isoformat()}{unverified}{since}){mark}"
+    who = (item.speaker and plain(item.speaker)) or item.trust
+    return f"- {plain(item.text)} ({who}, {item.at.date().isoformat()}{unverified}{since}){mark}"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:

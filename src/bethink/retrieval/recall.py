@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from bethink.models import Embedder
-from bethink.records import RecordKind
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
 from bethink.retrieval.terms import query_terms
 from bethink.storage.base import Found, Scope, Search
 
 __all__ = ["Searchable", "recall"]
 
-Searchable: TypeAlias = Literal["message"] | RecordKind
+Searchable: TypeAlias = Literal["message", "note", "insight", "summary"]
+"""What search finds. Entries of a state are read, not searched."""
 
 _KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary")
 

@@ -31,7 +31,9 @@ from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Insight, Node, Receipt
 from bethink.settings import Oversize, check_choice
 from bethink.steps.derive import derive
+from bethink.steps.handoff import handed_items
 from bethink.steps.recall import recall_from
+from bethink.steps.state import own_items
 from bethink.steps.usage import usage_of_turn
 from bethink.steps.view import View, view_thread
 from bethink.storage.base import Cursor, Get, Put, Scope
@@ -148,7 +150,11 @@ def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, r
         recent=view.recent,
         sizes=view.sizes,
         waiting=view.waiting,
-        items=_items(engine, namespace, thread_id, view, shown, query, room, measure),
+        items=(
+            *handed_items(engine, namespace, thread_id),
+            *(own_items(engine, namespace, thread_id, shown) if asked.policy.shows_state else ()),
+            *_items(engine, namespace, thread_id, view, shown, query, room, measure),
+        ),
         policy=asked.policy.name,
         decisions=view.decisions,
         limit=view.limit,

@@ -1,4 +1,5 @@
-"""Insights and citations out of messages, exactly once: what is drawn is stored together with the move of the thread's cursor.
+"""Insights, entries of states and citations out of messages, exactly once: what is drawn is stored together with the move of
+the thread's cursor.
 
 An interrupted derivation is simply done by the next call that needs it; two processes that draw from the same messages at the
 same time store one result.
@@ -66,14 +67,23 @@ def _extract(engine: Engine, thread: ThreadInfo) -> Put | None:
     from bethink.insights.extract import extract
     from bethink.insights.reconcile import Changes, reconcile
     from bethink.insights.reflect import archive
+    from bethink.insights.state.draw import draw
 
-    read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=thread.extracted_through)
+    after = thread.extracted_through
+    read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=after)
     try:
         transcript = engine.store.read(read)
+        whole = transcript.messages
+        if any(message.role == "tool" for message in whole):
+            # What a result answers may lie before it.
+            whole = engine.store.read(msgspec.structs.replace(read, whole_groups=True)).messages
     except NotFound:
         return None
     now = engine.clock.now()
-    found = extract(transcript.messages, thread_id=thread.thread_id, now=now)
+    # Who hands work to a specialist is not the user, and states nothing about one.
+    own = transcript.messages if thread.handed_from is None else ()
+    found = extract(own, thread_id=thread.thread_id, now=now)
+    entries = draw(whole, thread_id=thread.thread_id, now=now, after=after, through=transcript.thread.tip)
     changes = Changes()
     retire: tuple[Retire, ...] = ()
     # Most turns say nothing to remember: then nothing that is known needs to be looked at.
@@ -83,10 +93,10 @@ def _extract(engine: Engine, thread: ThreadInfo) -> Put | None:
         retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
     return Put(
         namespace=thread.namespace,
-        records=changes.records,
+        records=(*changes.records, *entries),
         retire=retire,
         cite=_citations(engine, thread.namespace, transcript.messages),
-        cursor=Cursor(thread.thread_id, "extracted", thread.extracted_through, transcript.thread.tip),
+        cursor=Cursor(thread.thread_id, "extracted", after, transcript.thread.tip),
     )
 
 

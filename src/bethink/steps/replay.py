@@ -7,6 +7,7 @@ from bethink.engine import Engine
 from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.records import Receipt
+from bethink.steps.handoff import parent_of
 from bethink.storage.base import Get, Read, Scope
 from bethink.values import Namespace
 
@@ -23,10 +24,15 @@ def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
     ids = {kind: tuple(line.id for line in receipt.lines if line.of == kind) for kind in ("message", "record", "node")}
     ids["record"] += tuple(line.changed_by for line in receipt.lines if line.changed_by)
     fetched = engine.store.get(Get(scope=scope, messages=ids["message"], records=ids["record"], nodes=ids["node"]))
+    records = {stored.record.id: stored.record for stored in fetched.records}
+    parent = parent_of(engine, namespace, receipt.thread_id)
+    if parent is not None:
+        above = engine.store.get(Get(scope=Scope(parent[0]), records=ids["record"])).records
+        records.update((stored.record.id, stored.record) for stored in above)
     named = Named(
         messages=_messages_of(engine, namespace, receipt),
         quoted={stored.message.id: stored.message for stored in fetched.messages},
-        records={stored.record.id: stored.record for stored in fetched.records},
+        records=records,
         nodes={node.id: node for node in fetched.nodes},
     )
     return rebuild(receipt, named, measure=engine.measure(receipt.for_model))

@@ -83,7 +83,7 @@ def _beside_the_folded(
             if transcript.nodes:
                 engine.notice(namespace, thread_id, folded=False)
             recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
-            return _view(engine, namespace, sight, transcript, thread.folded_through, recent, transcript.nodes)
+            return _view(engine, sight, transcript, thread.folded_through, recent, transcript.nodes)
         with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
             try:
                 _fold(engine, transcript, planned)
@@ -92,7 +92,7 @@ def _beside_the_folded(
                 continue
         engine.notice(namespace, thread_id, folded=True)
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
-        found = _view(engine, namespace, sight, transcript, thread.folded_through, planned.keep, roots)
+        found = _view(engine, sight, transcript, thread.folded_through, planned.keep, roots)
         return msgspec.structs.replace(found, folds=1)
     raise _too_fast(thread_id)
 
@@ -133,7 +133,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
         sight = _Sight(engine.settings, measure, budget, policy, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
-            return _view(engine, namespace, sight, transcript, 0, sight.plan.keep)
+            return _view(engine, sight, transcript, 0, sight.plan.keep)
         # The page proper is the newest `limit`; pinned messages and members of its groups may be far older.
         first = seqs[limit - 1]
         asked = any(message.role == "user" for group in sight.whole for message in group.messages)
@@ -142,7 +142,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
             # What is older than a group left out is left out for the same reason, unread.
             unread = _without(((1, first - 1),), seqs)
             decision = Decision(left[0].policy, "left out", unread, f"{left[0].reason}; not looked at")
-            return _view(engine, namespace, sight, transcript, first - 1, sight.plan.keep, decisions=(decision,))
+            return _view(engine, sight, transcript, first - 1, sight.plan.keep, decisions=(decision,))
         limit *= 2
 
 
@@ -189,7 +189,6 @@ def _checked(plan: Plan, given: tuple[Group, ...], policy: Policy) -> Plan:
 
 def _view(
     engine: Engine,
-    namespace: Namespace,
     sight: _Sight,
     read: Transcript,
     past: int,
@@ -209,7 +208,7 @@ def _view(
         sizes=sight.sizes,
         waiting=sight.waiting,
         nodes=nodes,
-        segments=_segments(engine, namespace, nodes, own) if own else (),
+        segments=_segments(engine, read.thread, nodes, own) if own else (),
         decisions=(*_decisions(sight, recent, nodes), *decisions),
         limit=sight.plan.limit,
     )
@@ -266,12 +265,14 @@ def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(joined)
 
 
-def _segments(engine: Engine, namespace: Namespace, roots: tuple[Node, ...], most: int) -> tuple[Node, ...]:
+def _segments(engine: Engine, thread: ThreadInfo, roots: tuple[Node, ...], most: int) -> tuple[Node, ...]:
     """The newest level-1 nodes of a thread, oldest first: roots, and children of the newest root above them."""
     found = [root for root in roots if root.level == 1]
     above = sorted((root for root in roots if root.level > 1), key=lambda root: root.last_seq)
     while len(found) < most and above:
-        children = engine.store.get(Get(scope=Scope(namespace), nodes=above.pop().children)).nodes
+        # Of this thread: a fork may have other nodes below the same one.
+        wanted = Get(scope=Scope(thread.namespace), nodes=above.pop().children, thread_id=thread.thread_id)
+        children = engine.store.get(wanted).nodes
         found += [child for child in children if child.level == 1]
         above = sorted([*above, *(child for child in children if child.level > 1)], key=lambda node: node.last_seq)
     return tuple(sorted(found, key=lambda node: node.last_seq)[-most:])

@@ -15,11 +15,11 @@ import msgspec
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
-from bethink.records import AnyRecord, Node, Summary
+from bethink.records import AnyRecord, Node, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
-from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
+from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
 from bethink.values import Namespace
 
 __all__ = ["forget"]
@@ -39,6 +39,8 @@ class _Gone:
     """Of a thread that is named: its messages that other threads hold too, each with the first such thread."""
     nodes: set[Key] = field(default_factory=set)
     """Nodes that go or change: a receipt that shows one cannot be replayed either way."""
+    entries: set[Key] = field(default_factory=set)
+    """Those of the records that are entries of a state: receipts of the namespaces below may show them."""
     changed: set[Key] = field(default_factory=set)
     revived: set[Key] = field(default_factory=set)
     lines: int = 0
@@ -190,7 +192,7 @@ def _drop_records(state: State, gone: _Gone) -> None:
         homes.setdefault(namespace, {}).update(moved)
     for key, row in list(state.records.items()):
         namespace, record = key[0], row.value
-        of_thread = isinstance(record, Summary) and (namespace, record.thread_id) in gone.threads
+        of_thread = (namespace, thread_of(record)) in gone.threads
         named = key in gone.records or of_thread
         at_home = rehomed(record, homes.get(namespace, {}))
         left = None if named else record_without(at_home, sources.get(namespace, set()))
@@ -199,6 +201,8 @@ def _drop_records(state: State, gone: _Gone) -> None:
         gone.lines += _line_count(record) - _line_count(left)
         if left is None:
             gone.records.add(key)
+            if isinstance(record, StateEntry):
+                gone.entries.add(key)
             state.drop_record(key)
         else:
             if left is not at_home:
@@ -239,12 +243,16 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
     """Receipts of threads that went, and all that show something that went or changed."""
     for key, row in list(state.receipts.items()):
         namespace, receipt = key[0], row.value
-        if (namespace, receipt.thread_id) in gone.threads or receipt_shows(
-            receipt,
-            seqs={thread_id: going.keys() for (owner, thread_id), going in gone.messages.items() if owner == namespace},
-            message_ids=gone.message_ids(namespace),
-            record_ids={record_id for owner, record_id in gone.records | gone.changed if owner == namespace},
-            node_ids={node_id for owner, node_id in gone.nodes if owner == namespace},
+        if (
+            (namespace, receipt.thread_id) in gone.threads
+            or receipt_shows(
+                receipt,
+                seqs={thread_id: going.keys() for (owner, thread_id), going in gone.messages.items() if owner == namespace},
+                message_ids=gone.message_ids(namespace),
+                record_ids={record_id for owner, record_id in gone.records | gone.changed if owner == namespace},
+                node_ids={node_id for owner, node_id in gone.nodes if owner == namespace},
+            )
+            or any((namespace[:depth], line.id) in gone.entries for depth in range(1, len(namespace)) for line in receipt.lines)
         ):
             del state.receipts[key]
             state.usage.pop(key, None)

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from bethink.checkpoints import CheckpointInfo
-from bethink.records import AnyRecord, Receipt, Summary
+from bethink.records import AnyRecord, Receipt
 from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_state import State, Thread, current_nodes, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
+from bethink.storage.derive import thread_of
 from bethink.threads import ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 
@@ -57,7 +58,7 @@ def _records(state: State, request: Scan) -> Iterator[tuple[Position, StoredReco
             and (request.kinds is None or record.kind in request.kinds)
             and (record.current or not request.current)
             and (record.pinned or not request.pinned)
-            and request.thread_id in (None, record.thread_id if isinstance(record, Summary) else "")
+            and request.thread_id in (None, thread_of(record) or "")
         ):
             yield (row.number, 0), StoredRecord(namespace, record)
 

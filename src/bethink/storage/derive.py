@@ -4,6 +4,7 @@
             ─▶ line of a summary   summary_without
             ─▶ source of a record  record_without     ─▶ superseded record   reopened
     thread  ─▶ source of a record  rehomed
+    fork    ─▶ entry of a state    states_within
 
 One rule runs through all of them: a text that rests on a forgotten message goes whole, however many other messages it also
 rests on, since nobody can say which of its words came from which. What remains was worded by others.
@@ -28,8 +29,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from bethink.ids import derived_id
 from bethink.messages import Message
-from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Source, Summary
+from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Source, StateEntry, Summary
 
 __all__ = [
     "node_without",
@@ -39,8 +41,10 @@ __all__ = [
     "rehomed",
     "reopened",
     "speaker_of",
+    "states_within",
     "summary_without",
     "terms_of",
+    "thread_of",
     "with_child_replaced",
 ]
 
@@ -112,8 +116,9 @@ def summary_without(summary: Summary, gone_ids: Collection[str]) -> Summary | No
 def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyRecord | None:
     """The record without some of its sources; None when it had sources and has none left.
 
-    A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines. Trust stays: it
-    is the lowest of all that ever led to the record, and forgetting must not raise it.
+    A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines; an entry of a
+    state goes with the first of its sources. Trust stays: it is the lowest of all that ever led to the record, and forgetting
+    must not raise it.
 
     Args:
         gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.
@@ -129,6 +134,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
         return left if left is None or sources == left.sources else replace(left, sources=sources)
     if sources == record.sources:
         return record
+    if isinstance(record, StateEntry):
+        return None
     return replace(record, sources=sources, text=sources[-1].text)
 
 
@@ -197,13 +204,39 @@ def receipt_shows(
 
 
 def terms_of(thing: Message | AnyRecord) -> str:
-    """Index terms of a message or record, joined by spaces; none for a message that is pinned, and so in view anyway."""
+    """Index terms of a message or record, joined by spaces. None for a message that is pinned, and so in view anyway, and for
+    an entry of a state, which is read and not searched.
+    """
     # Imported here because it brings the stemmer, for which who only stores need not wait.
     from bethink.retrieval.terms import index_terms
 
     if isinstance(thing, Message):
         return "" if thing.pinned else index_terms(thing.text[:_INDEXED_CHARACTERS])
-    return index_terms(thing.text)
+    return "" if isinstance(thing, StateEntry) else index_terms(thing.text)
+
+
+def thread_of(record: AnyRecord) -> str | None:
+    """The thread that a record is about and goes with; None for one that belongs to no single thread."""
+    return record.thread_id if isinstance(record, Summary | StateEntry) else None
+
+
+def states_within(entries: Iterable[StateEntry], seq: int, fork_id: str) -> tuple[StateEntry, ...]:
+    """What a fork at `seq` takes over of the state of its parent, as entries of its own, in the order given.
+
+    An answer names the copy of its question. Ids are made from the fork's and the parent's, so that no two forks share one.
+    """
+    given = [entry for entry in entries if entry.seq <= seq]
+    ids = {entry.id: derived_id(entry.recorded_at, "fork", fork_id, entry.id) for entry in given}
+    return tuple(
+        replace(
+            entry,
+            id=ids[entry.id],
+            thread_id=fork_id,
+            about=ids.get(entry.about, ""),
+            sources=tuple(replace(source, thread_id=fork_id) for source in entry.sources),
+        )
+        for entry in given
+    )
 
 
 def speaker_of(message: Message) -> str | None:

@@ -25,7 +25,7 @@ from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, Summary
+from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
@@ -73,7 +73,7 @@ from bethink.storage.base import (
     Transcript,
     Verification,
 )
-from bethink.storage.derive import nodes_within, terms_of
+from bethink.storage.derive import nodes_within, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
 from bethink.threads import ThreadInfo, place
 from bethink.values import Namespace
@@ -256,6 +256,8 @@ def _append(state: State, request: Append) -> Appended:
     if placed:
         info = replace(info, tip=placed[-1].seq, count=len(messages), updated_at=request.at)
     state.put_thread(replace(thread, info=info, messages=messages))
+    if request.fork_of is not None:
+        _fork_state(state, request)
     for message in placed:
         state.add_unit(Unit(request.namespace, message.id, terms_of(message), request.thread_id, message.seq))
 
@@ -305,6 +307,17 @@ def _forked(state: State, request: Append) -> Thread:
     return Thread(info, shared, nodes, forked(state, parent, request), attempts)
 
 
+def _fork_state(state: State, request: Append) -> None:
+    """Copy the entries at or below the fork, whose messages are there already."""
+    point = request.fork_of
+    assert point is not None
+    rows = [row.value for (namespace, _), row in state.records.items() if namespace == request.namespace]
+    entries = [record for record in rows if isinstance(record, StateEntry) and record.thread_id == point.thread_id]
+    for entry in states_within(entries, point.seq, request.thread_id):
+        if all(state.has_message(request.namespace, source.thread_id, source.message_id) for source in entry.sources):
+            state.put_record(request.namespace, entry)
+
+
 def _read(thread: Thread, request: Read) -> Transcript:
     within = [
         message
@@ -337,7 +350,7 @@ def _get(state: State, request: Get) -> Fetched:
             for (namespace, record_id), row in state.records.items()
             if record_id in records and in_scope(namespace, request.scope)
         ),
-        # Forks share nodes; the copies are equal.
+        # Forks share nodes; the copies say the same.
         nodes=tuple(
             {
                 node.id: node
@@ -416,6 +429,8 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
 
 
 def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
+    if isinstance(record, StateEntry):
+        state.thread(namespace, record.thread_id)
     cited = [(source.thread_id, source.message_id) for source in record.sources]
     if isinstance(record, Summary):
         cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]

@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from bethink.errors import BethinkError
 from bethink.messages import Message, ToolCall
 from bethink.models.language import Call, Usage
-from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, Summary
+from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
@@ -378,6 +378,25 @@ class StoreMachine(RuleBasedStateMachine):
             sources=tuple(unique.values()),
         )
         self.put(namespace, insight)
+
+    @rule(data=st.data(), text=_texts, said=st.booleans())
+    def put_state(self, data: st.DataObject, text: str, said: bool) -> None:
+        """An entry of a thread's state: drawn from one of its messages, or set by hand."""
+        thread = self.draw_thread(data)
+        message = self.draw_message(data, thread) if said else None
+        if thread is None:
+            return
+        entry = StateEntry(
+            id=self.fresh("e"),
+            text=text,
+            trust="user",
+            recorded_at=self.now(),
+            thread_id=thread.thread_id if text else "t3",
+            part="fact",
+            seq=thread.tip if message is None else message.seq,
+            sources=() if message is None else (Source(message.id, thread.thread_id, text),),
+        )
+        self.put(thread.namespace, entry)
 
     @rule(data=st.data())
     def put_summary(self, data: st.DataObject) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_states",
     "_usage",
 )
 # Before they are imported: so that a failing assert in them shows its values.
@@ -36,6 +37,7 @@ from bethink.testing._contract_lookups import LookupContract, RevisionContract, 
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
+from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
 from bethink.testing._contract_usage import UsageContract  # noqa: E402
 
@@ -64,6 +66,9 @@ class StoreContract(
     PruneContract,
     CheckpointForkContract,
     ForgetCheckpointContract,
+    StateContract,
+    ForgetStateContract,
+    ForkStateContract,
     UsageContract,
     WholeStoreContract,
 ):

@@ -63,7 +63,7 @@ def stats(run: Run) -> Answer:
 def _show_stats(page: Page, run: Run, found: Stats, search: str, used: UsageReport) -> None:
     from bethink.cli.render import counted, size
 
-    plural = {"summary": "summaries"}
+    plural = {"state": "entries of states", "summary": "summaries"}
     records = ", ".join(counted(count, kind, plural.get(kind, "")) for kind, count in sorted(found.records.items())) or "none"
     model = "none yet" if found.embedder is None else f"{found.embedder.name}, {found.embedder.dimension} dimensions"
     page.pairs(

@@ -94,6 +94,11 @@ class Policy(msgspec.Struct, frozen=True):
         return 0
 
     @property
+    def shows_state(self) -> bool:
+        """Whether the state of the thread's work stands in the context, its goal first."""
+        return False
+
+    @property
     def name(self) -> str:
         """The policy as text, its parameters included: what receipts and reasons call it, and what `policy_from` reads."""
         words = re.sub(r"(?<!^)(?=[A-Z])", "-", type(self).__name__).lower()

@@ -39,6 +39,10 @@ class Chain(Policy, frozen=True):
         return max(policy.own_summaries for policy in self.policies)
 
     @property
+    def shows_state(self) -> bool:
+        return any(policy.shows_state for policy in self.policies)
+
+    @property
     def name(self) -> str:
         return " | ".join(policy.name for policy in self.policies)
 

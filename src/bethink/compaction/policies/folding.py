@@ -78,20 +78,31 @@ class Hierarchy(Policy, frozen=True):
     older the higher levels. Each level feeds the next: when a segment's worth of messages (`settings.segment_messages`) has
     passed out of the immediate ones it folds, and `settings.node_fan_in` summaries of a level become one of the next.
 
+    With `project`, before all of these the state of the thread's work (see `Thread.state`): the goal, decisions, open
+    questions, artifacts, the last facts and finished tasks.
+
     Raises:
         BudgetError: fewer than 1 message or segment.
+        InvalidInput: a `project` that is neither true nor false.
     """
 
     immediate: int = 10
     segments: int = 3
+    project: bool = True
 
     def __post_init__(self) -> None:
         check_least("hierarchy", "immediate", self.immediate, "messages")
         check_least("hierarchy", "segments", self.segments, "segments")
+        if not isinstance(self.project, bool):
+            raise InvalidInput("hierarchy.project", f"a {type(self.project).__name__}", "give True or False")
 
     @property
     def own_summaries(self) -> int:
         return self.segments
+
+    @property
+    def shows_state(self) -> bool:
+        return self.project
 
     def arrange(self, groups: Sequence[Group], room: Room) -> Plan:
         passed = count(groups) >= self.immediate + room.settings.segment_messages

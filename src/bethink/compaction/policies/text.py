@@ -32,7 +32,10 @@ _UNITS: dict[str, type[Messages | Turns | Tokens]] = {
     "token": Tokens,
 }
 _POLICY = re.compile(r"\s*(?P<name>[a-z-]+)\s*(?:\((?P<knobs>[^()]*)\))?\s*")
-_KNOB = re.compile(r"\s*(?:(?P<field>[a-z_]+)\s*=)?\s*(?P<number>-?[\d_]+(?P<share>\.\d+)?)\s*(?P<unit>[a-z]+)?\s*")
+_KNOB = re.compile(
+    r"\s*(?:(?P<field>[a-z_]+)\s*=)?\s*"
+    r"(?:(?P<flag>[Tt]rue|[Ff]alse)|(?P<number>-?[\d_]+(?P<share>\.\d+)?)\s*(?P<unit>[a-z]+)?)\s*"
+)
 
 
 def policy_from(text: str) -> Policy:
@@ -67,7 +70,9 @@ def _one(text: str) -> Policy:
     return kind(**knobs)
 
 
-def _value(knob: re.Match[str], *, plain: bool) -> int | float | Messages | Turns | Tokens:
+def _value(knob: re.Match[str], *, plain: bool) -> bool | int | float | Messages | Turns | Tokens:
+    if knob["flag"]:
+        return knob["flag"] in ("True", "true")
     if knob["share"]:
         if knob["unit"]:
             raise InvalidInput("policy", "half a message", f"give a whole number of {knob['unit']}")

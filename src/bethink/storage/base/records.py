@@ -53,7 +53,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `cursor` first: a Conflict leaves everything untouched.
         - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
           was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
-          trust and counters stay. A source names a message that must be there, else NotFound.
+          trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
+          thread that must be.
         - `retire`, `cite`: an unknown id raises NotFound.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
@@ -109,7 +110,8 @@ class StoredRecord(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each."""
+    """Answer of `get`. A message or checkpoint id that several threads hold (forks) is there once for each; a node's once,
+    since its lines are the same in all (which nodes are below it need not be)."""
 
     messages: tuple[StoredMessage, ...] = ()
     records: tuple[StoredRecord, ...] = ()

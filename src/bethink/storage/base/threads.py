@@ -31,7 +31,8 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
           if the parent is not there; InvalidInput if seq is beyond its tip or would cut a group in two (a call without its
           result).
           Its checkpoints at or below that seq are copied too, under the same ids; the parent of a copy is the nearest before it
-          that was copied.
+          that was copied. So are the entries of its state at or below that seq, current or not, whose sources it has: as
+          `derive.states_within` words them.
         - `checkpoint_id`: with `fork_of`; of the checkpoints, only that one and those it comes from are copied, so that it is
           the newest of the fork. NotFound if the parent has none of that id; InvalidInput if its seq is not that of `fork_of`.
         - `lease`: raises Conflict unless it is the thread's current one (see `Acquire`), or the batch is entirely a retry. A

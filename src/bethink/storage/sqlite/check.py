@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bethink.errors import CorruptStore, StoreError
 from bethink.records import Summary
 from bethink.storage.base import Problem
-from bethink.storage.derive import speaker_of
+from bethink.storage.derive import speaker_of, thread_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import Queries, q, statements
@@ -117,8 +117,7 @@ def _of_records(database: Database) -> Iterator[Problem]:
         except StoreError:
             yield Problem("cannot be read", where)
             continue
-        of_thread = record.thread_id if isinstance(record, Summary) else None
-        columns = [record.id, record.kind, not record.current, record.superseded_by, of_thread, record.pinned]
+        columns = [record.id, record.kind, not record.current, record.superseded_by, thread_of(record), record.pinned]
         if columns != known:
             yield Problem("differs from its row", where)
         cited = {(source.thread_id, source.message_id) for source in record.sources}

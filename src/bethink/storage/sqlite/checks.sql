@@ -135,6 +135,11 @@ SELECT 'unit ' || id FROM lexicon_docsize WHERE id NOT IN (SELECT id FROM units)
 SELECT 'record row ' || record FROM sources
 WHERE message NOT IN (SELECT id FROM messages) OR record NOT IN (SELECT id FROM records);
 
+-- name: state_without_thread
+-- is of the state of a thread that is not there
+SELECT 'record row ' || r.id FROM records r
+WHERE r.kind = 'state' AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
+
 -- name: checkpoint_without_thread
 -- is of a thread that is not there
 SELECT 'checkpoint row ' || id FROM checkpoints WHERE thread NOT IN (SELECT id FROM threads);

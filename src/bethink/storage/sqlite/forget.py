@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
-from bethink.records import AnyRecord, Node, Summary
+from bethink.records import AnyRecord, Node, StateEntry, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
 from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.storage.sqlite import checkpoints
@@ -23,7 +23,16 @@ from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
 from bethink.storage.sqlite.tail import message_numbers, settle_thread
 from bethink.storage.sqlite.units import drop_units
-from bethink.storage.sqlite.values import SEQ_BITS, decode_node, decode_receipt, decode_record, encode, listed, path_range
+from bethink.storage.sqlite.values import (
+    SEQ_BITS,
+    decode_node,
+    decode_receipt,
+    decode_record,
+    encode,
+    listed,
+    namespace_of,
+    path_range,
+)
 
 __all__ = ["forget"]
 
@@ -346,9 +355,25 @@ def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
             receipt, seqs=seqs, message_ids=message_ids, record_ids=record_ids, node_ids=node_ids
         ):
             dropped.append(number)
+    dropped += _showing_below(database, namespace, gone.records.get(namespace, []))
     database.execute(q.drop_usage, (listed(dropped),))
     database.execute(q.drop_receipts, (listed(dropped),))
     gone.receipts += len(dropped)
+
+
+def _showing_below(database: Database, namespace: int, removed: list[AnyRecord]) -> list[int]:
+    """Receipts of the namespaces below that show an entry of a state that was removed."""
+    entries = {record.id for record in removed if isinstance(record, StateEntry)}
+    if not entries:
+        return []
+    path = database.execute(q.path_by_id, (namespace,))[0][0]
+    return [
+        number
+        for below, *_ in database.execute(q.namespaces_in_scope, path_range(Scope(namespace_of(path), subtree=True)))
+        if below != namespace
+        for number, body in database.execute(q.receipts_of_namespace, (below,))
+        if any(line.id in entries for line in decode_receipt(body).lines if line.of == "record")
+    ]
 
 
 def _drop_namespaces(database: Database, scope: Scope) -> None:

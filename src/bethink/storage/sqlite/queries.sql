@@ -676,8 +676,11 @@ SELECT id, namespace, unit, body FROM records
 WHERE id IN (SELECT record FROM sources WHERE message IN (SELECT value FROM json_each(?))) ORDER BY id;
 
 -- name: records_about_thread
--- Summaries of a thread.
+-- Summaries of a thread, and its state.
 SELECT id, namespace, unit, body FROM records WHERE namespace = ? AND thread_id = ? ORDER BY id;
+
+-- name: state_of_thread
+SELECT body FROM records WHERE namespace = ? AND thread_id = ? AND kind = 'state' ORDER BY id;
 
 -- name: records_in_scope
 -- ?3 is a record id or null.

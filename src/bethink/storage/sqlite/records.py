@@ -10,7 +10,7 @@ import msgspec
 from bethink.errors import Conflict, NotFound
 from bethink.messages import Message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, Summary
+from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import (
     Cite,
     Cursor,
@@ -24,7 +24,7 @@ from bethink.storage.base import (
     StoredMessage,
     StoredRecord,
 )
-from bethink.storage.derive import terms_of
+from bethink.storage.derive import terms_of, thread_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
@@ -69,6 +69,8 @@ def put(database: Database, request: Put) -> None:
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
     for record in request.records:
+        if isinstance(record, StateEntry):
+            find_thread(database, namespace, record.thread_id)
         known = database.execute(q.find_record, (record.id, number))
         stored = decode_record(known[0][2]) if known else None
         rests_on = _sources(database, number, record, stored)
@@ -150,8 +152,7 @@ def _cited(record: AnyRecord) -> list[tuple[str, str]]:
 
 
 def _add(database: Database, namespace: int, record: AnyRecord, rests_on: list[int]) -> None:
-    thread_id = record.thread_id if isinstance(record, Summary) else None
-    row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_id, record.pinned)
+    row = (namespace, record.id, record.kind, not record.current, record.superseded_by, thread_of(record), record.pinned)
     number = database.insert(q.add_record, (*row, encode(record)))
     database.executemany(q.add_source, [(message, number) for message in rests_on])
     index_record(database, namespace, number, record)
@@ -226,7 +227,7 @@ def get(database: Database, request: Get) -> Fetched:
     return Fetched(
         messages=tuple(map(_stored_message, messages)),
         records=tuple(StoredRecord(namespace_of(path), decode_record(body)) for path, body in records),
-        # Forks share nodes; the copies are equal.
+        # Forks share nodes; the copies say the same.
         nodes=tuple({node.id: node for node in (decode_node(body) for (body,) in nodes)}.values()),
         receipts=tuple(decode_receipt(body) for (body,) in receipts),
         checkpoints=checkpoints.get(database, request) if request.checkpoints else (),

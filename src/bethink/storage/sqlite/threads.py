@@ -17,7 +17,7 @@ from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Attempt, Fold, Read, Refine, Transcript
 from bethink.storage.derive import nodes_within, with_child_replaced
-from bethink.storage.sqlite import checkpoints
+from bethink.storage.sqlite import checkpoints, states
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.leases import require_lease
 from bethink.storage.sqlite.queries import q
@@ -262,6 +262,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     _add_nodes(database, thread, nodes)
     database.execute(q.fork_attempts, (parent.thread, thread))
     checkpoints.fork(database, parent.thread, request, thread)
+    states.fork(database, parent.namespace, request.fork_of.thread_id, parent.tip, request.thread_id)
     return _Basis(thread, parent.namespace, parent.tip, True)
 
 

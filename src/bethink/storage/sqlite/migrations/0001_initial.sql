@@ -121,7 +121,7 @@ CREATE TABLE records (
     kind          TEXT NOT NULL,
     retired       INTEGER NOT NULL,
     superseded_by TEXT,
-    thread_id     TEXT, -- of a summary
+    thread_id     TEXT, -- of a summary, or of an entry of a thread's state
     pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,

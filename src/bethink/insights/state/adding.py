@@ -1,0 +1,179 @@
+"""What entries add up to. Pure.
+
+Read in the order in which they were said or set. The newest goal and phase stand. A decision takes the place of the one it
+names as replaced, and of the one about the same thing (`StateEntry.key`), as facts do; an artifact that of its former version.
+What an assistant says takes the place of no decision or fact of a person: both stand, each with who said it. One that says
+what is current already adds nothing, unless it brings the reason, or a person's word for an assistant's. A question is closed
+by its answer, or by a later decision, fact or finished task that says all its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import msgspec
+
+from bethink.insights.state.keys import content_of
+from bethink.insights.state.values import By, Entry, State, Status
+from bethink.records import StateEntry, StatePart
+
+__all__ = ["add_up", "entry_of", "ordered", "project_of"]
+
+_ONE_OF_A_KIND: frozenset[StatePart] = frozenset(("goal", "phase"))
+_CLOSING: frozenset[StatePart] = frozenset(("decision", "task", "fact"))
+_DECIDED_BY_PEOPLE: frozenset[StatePart] = frozenset(("decision", "fact"))
+_NOT_SHOWN: frozenset[StatePart] = frozenset(("answer", "project"))
+_FEWEST_TERMS = 2
+# They ask, or say that something is open: no part of what it is about.
+_ASKING = (
+    "which what who how when where whether decide decided figure out settle settled agree agreed clarify determine find work"
+    " need yet use choose pick todo not"
+)
+
+
+@cache
+def _asking() -> frozenset[str]:
+    return content_of(_ASKING)
+
+
+def ordered(entries: Iterable[StateEntry]) -> list[StateEntry]:
+    """Entries of one thread or several in the order in which they were said or set.
+
+    Within a thread that is the order of the log, whatever its clocks say; several threads are merged by time.
+    """
+    threads: dict[str, list[StateEntry]] = {}
+    for entry in entries:
+        threads.setdefault(entry.thread_id, []).append(entry)
+    timed = []
+    for thread_id, own in threads.items():
+        own.sort(
+            key=lambda entry: (
+                entry.seq,
+                not entry.sources,
+                *((entry.recorded_at,) if not entry.sources else ()),
+                entry.place,
+                entry.id,
+            )
+        )
+        at = None
+        for number, entry in enumerate(own):
+            said = entry.valid_from or entry.recorded_at
+            at = said if at is None else max(at, said)
+            timed.append((at, thread_id, number, entry))
+    return [entry for *_, entry in sorted(timed, key=lambda item: item[:3])]
+
+
+def project_of(entries: Iterable[StateEntry]) -> str:
+    """The project that a thread is part of, by its entries; "" for none."""
+    named = [entry.text for entry in ordered(entries) if entry.part == "project" and entry.current]
+    return named[-1] if named else ""
+
+
+def entry_of(entry: StateEntry) -> Entry:
+    """An entry as it is read."""
+    by: By = "hand" if not entry.sources else "user" if entry.trust == "user" else "assistant"
+    return Entry(
+        id=entry.id,
+        part=entry.part,
+        text=entry.text,
+        by=by,
+        at=entry.valid_from or entry.recorded_at,
+        thread_id=entry.thread_id,
+        sources=tuple(source.message_id for source in entry.sources),
+        because=entry.because,
+        ref=entry.ref,
+        digest=entry.digest,
+        status="current" if entry.current else "withdrawn",
+    )
+
+
+def add_up(entries: Iterable[StateEntry]) -> State:
+    """The state that entries of one thread, or of the threads of one project, add up to."""
+    given = ordered(entries)
+    standing = _Standing()
+    for entry in given:
+        if entry.part not in _NOT_SHOWN:
+            standing.add(entry)
+    for entry in given:
+        if entry.part == "answer" and entry.current:
+            standing.answer(entry)
+    current = standing.current
+    goals, phases = current["goal"], current["phase"]
+    return State(
+        project=project_of(given),
+        goal=goals[-1] if goals else None,
+        phase=phases[-1] if phases else None,
+        decisions=tuple(current["decision"]),
+        facts=tuple(current["fact"]),
+        completed=tuple(current["task"]),
+        artifacts=tuple(current["artifact"]),
+        questions=tuple(current["question"]),
+        history=tuple(standing.past),
+    )
+
+
+class _Standing:
+    """What is current while entries are read one after the other."""
+
+    def __init__(self) -> None:
+        self.current: dict[StatePart, list[Entry]] = {
+            part: [] for part in ("goal", "phase", "decision", "fact", "task", "artifact", "question")
+        }
+        self.past: list[Entry] = []
+        self._keys: dict[str, str] = {}
+
+    def add(self, entry: StateEntry) -> None:
+        read = entry_of(entry)
+        if not entry.current:
+            self.past.append(read)
+            return
+        self._keys[entry.id] = entry.key
+        same = [each for each in self.current[entry.part] if self._same(each, entry)]
+        if any(_repeats(read, each) for each in same):
+            return
+        if entry.old:
+            same += [each for each in self.current[entry.part] if each not in same and _names(entry.old, each)]
+        if entry.part in _DECIDED_BY_PEOPLE and read.by == "assistant":
+            same = [each for each in same if each.by == "assistant"]
+        self._close(same, entry, "superseded")
+        if entry.part in _CLOSING:
+            self._close(_settled(self.current["question"], entry.text), entry, "answered")
+        self.current[entry.part].append(read)
+
+    def answer(self, entry: StateEntry) -> None:
+        self._close([each for each in self.current["question"] if each.id == entry.about], entry, "answered")
+
+    def _same(self, each: Entry, entry: StateEntry) -> bool:
+        return entry.part in _ONE_OF_A_KIND or (bool(entry.key) and self._keys[each.id] == entry.key)
+
+    def _close(self, closed: Sequence[Entry], by: StateEntry, status: Status) -> None:
+        for each in closed:
+            self.current[each.part].remove(each)
+            answer = by.text if status == "answered" else ""
+            self.past.append(msgspec.structs.replace(each, status=status, closed_by=by.id, answer=answer))
+
+
+def _repeats(entry: Entry, known: Entry) -> bool:
+    """Whether an entry says what is known already, no better than before."""
+    if (entry.text.casefold(), entry.ref, entry.digest) != (known.text.casefold(), known.ref, known.digest):
+        return False
+    if entry.because and not known.because:
+        return False
+    vouched = known.by == "assistant" and entry.by != "assistant"
+    return not (vouched and (entry.because or not known.because))
+
+
+def _names(old: str, entry: Entry) -> bool:
+    """Whether `old` is what an entry is about."""
+    words = content_of(old)
+    return bool(words) and words <= content_of(entry.text)
+
+
+def _settled(questions: Sequence[Entry], text: str) -> list[Entry]:
+    """The questions all of whose words a statement says."""
+    if not questions:
+        return []
+    said = content_of(text)
+    asked = [(each, content_of(each.text) - _asking()) for each in questions]
+    return [each for each, words in asked if len(words) >= _FEWEST_TERMS and words <= said]

@@ -1,0 +1,68 @@
+"""What an entry is about, what it replaces, and why: read out of its words."""
+
+from __future__ import annotations
+
+import re
+
+from bethink.records import StatePart
+
+__all__ = ["content_of", "key_of", "old_in", "reason_in"]
+
+_ROLE = re.compile(r"\bas (?:the|our|its|my) (?P<role>[\w -]{3,40})$", re.IGNORECASE)
+_REASON = re.compile(
+    r",? (?:because(?: of)?|due to|owing to|on account of|so that|in order to|given that|the reason being(?: that)?"
+    r"|as (?=(?:it|we|I|they|this|that|there|he|she|you|nobody|everyone|everybody|most)\b)"
+    r"|since (?=(?:it|we|I|they|this|that|there|the|our|my|its|he|she|you|nobody|everyone|everybody|most|all)\b)"
+    r") ?(?P<reason>.+)$",
+    re.IGNORECASE,
+)
+_OLD = re.compile(
+    r"\b(?:instead of|rather than|in place of|over (?=(?-i:[A-Z]))|from (?=.+ to )) ?"
+    r"(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+)", re.IGNORECASE)
+_SHORTEST_REASON = 4
+
+
+def content_of(text: str) -> frozenset[str]:
+    """The terms of a text that are no function words."""
+    # Here and below because it brings the stemmer, for which who only makes a thread need not wait.
+    from bethink.retrieval.terms import index_terms, stop_words
+
+    return frozenset(index_terms(text).split()) - stop_words
+
+
+def key_of(part: StatePart, text: str, ref: str = "") -> str:
+    """What an entry is about, for `StateEntry.key`.
+
+    Of decisions: the part that something is given ("use SQLite as the database"), else its words without its figures, so that
+    "budget 3,000" and "budget 3,500" are one decision revised. Of an artifact, where it is.
+    """
+    from bethink.retrieval.terms import index_terms, stop_words
+
+    if part == "artifact":
+        return ref
+    if part in ("goal", "phase", "project"):
+        return part
+    role = _ROLE.search(text) if part == "decision" else None
+    if role:
+        return f"as:{' '.join(sorted(content_of(role['role'])))}"
+    terms = index_terms(text).split()
+    if part == "decision":
+        terms = [term for term in terms if not term[0].isdigit()]
+    return " ".join(term for term in terms if term not in stop_words) or text.casefold()
+
+
+def old_in(text: str) -> str:
+    """The words of what a decision replaces: "use PostgreSQL instead of SQLite", "against SQLite". "" where it names none."""
+    found = _AGAINST.match(text) or _OLD.search(text)
+    return found["old"].strip() if found else ""
+
+
+def reason_in(text: str) -> tuple[str, str]:
+    """A statement without its reason, and the reason; "" where none is given."""
+    found = _REASON.search(text)
+    if found is None or len(found["reason"]) < _SHORTEST_REASON or not text[: found.start()].strip():
+        return text, ""
+    return text[: found.start()], found["reason"]

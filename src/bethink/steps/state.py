@@ -1,0 +1,105 @@
+"""The state of a thread's work: read, set by hand, shown in a context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bethink.context import Item, item_of_record
+from bethink.engine import Engine
+from bethink.errors import NotFound
+from bethink.ids import new_id
+from bethink.insights.state.adding import add_up, project_of
+from bethink.insights.state.by_hand import Given, set_by_hand
+from bethink.insights.state.lines import shown_first
+from bethink.insights.state.values import State
+from bethink.messages import Message
+from bethink.records import StateEntry
+from bethink.steps.append import append
+from bethink.steps.derive import derive
+from bethink.storage.base import Put, Read, Retire
+from bethink.threads import ThreadInfo
+from bethink.values import Namespace
+
+__all__ = ["made", "own_items", "read_state", "set_state", "state_items", "state_of", "there"]
+
+
+def read_state(engine: Engine, namespace: Namespace, thread_id: str) -> State:
+    """The state of a thread, or of the project that it is part of; what was said since is drawn first."""
+    derive(engine, namespace)
+    return state_of(engine, namespace, thread_id)
+
+
+def state_of(engine: Engine, namespace: Namespace, thread_id: str) -> State:
+    """The same, from what has been drawn already."""
+    return add_up(_entries(engine, namespace, thread_id))
+
+
+def _entries(engine: Engine, namespace: Namespace, thread_id: str) -> list[StateEntry]:
+    """The entries of a thread, and of all others that are part of the same project."""
+    by_thread = engine.entries(namespace)
+    own = by_thread.get(thread_id, ())
+    project = project_of(own)
+    if not project:
+        return list(own)
+    return [entry for entries in by_thread.values() if project_of(entries) == project for entry in entries]
+
+
+def set_state(engine: Engine, namespace: Namespace, thread_id: str, found: Given) -> State:
+    """Add what was given, in one transaction; the thread is made if need be. Returns the state afterwards.
+
+    Raises:
+        NotFound: an answer or a withdrawal names no entry of this state that is current.
+    """
+    derive(engine, namespace)
+    tip = made(engine, namespace, thread_id).tip
+    now = engine.clock.now()
+    current = {entry.id: entry for entry in state_of(engine, namespace, thread_id)}
+    records = {entry.id: entry for entry in _entries(engine, namespace, thread_id)}
+    open_questions = [each.id for each in current.values() if each.part == "question"]
+    questions = {name: records[_named(name, open_questions)] for name, _ in found.answers}
+    withdrawn = [_named(name, list(current)) for name in found.withdraw]
+    entries = set_by_hand(found, thread_id=thread_id, seq=tip, now=now, fresh=lambda: new_id(now), questions=questions)
+    retire = tuple(Retire(entry_id, now, "withdrawn") for entry_id in withdrawn)
+    engine.store.put(Put(namespace=namespace, records=entries, retire=retire))
+    return state_of(engine, namespace, thread_id)
+
+
+def _named(name: str, ids: Sequence[str]) -> str:
+    """The entry of an id, or of the short mark by which a context names it."""
+    mark = name.removeprefix("[").removesuffix("]").removeprefix("mem:")
+    found = [entry_id for entry_id in ids if entry_id == mark or (len(mark) >= 8 and entry_id.endswith(mark))]
+    if len(found) != 1:
+        raise NotFound(f"{len(found) or 'no'} current entries of this state are named {name!r} — see `state()` for their ids")
+    return found[0]
+
+
+def there(engine: Engine, namespace: Namespace, thread_id: str) -> ThreadInfo:
+    """What is known of a thread, or NotFound."""
+    return engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0)).thread
+
+
+def made(engine: Engine, namespace: Namespace, thread_id: str) -> ThreadInfo:
+    """The same of a thread that is made if it is not there."""
+    try:
+        return there(engine, namespace, thread_id)
+    except NotFound:
+        append(engine, namespace, thread_id, ())
+        return there(engine, namespace, thread_id)
+
+
+def state_items(engine: Engine, namespace: Namespace, thread_id: str, reason: str, visible: frozenset[str]) -> tuple[Item, ...]:
+    """The state as lines for a context, in the order in which they deserve room.
+
+    Left out is what the messages in view say themselves, but for the goal and the phase. Insights must have been drawn.
+    """
+    records = {entry.id: entry for entry in _entries(engine, namespace, thread_id)}
+    return tuple(
+        item_of_record(records[entry.id], "project", reason)
+        for entry in shown_first(state_of(engine, namespace, thread_id))
+        if entry.part in ("goal", "phase") or not entry.sources or not visible.issuperset(entry.sources)
+    )
+
+
+def own_items(engine: Engine, namespace: Namespace, thread_id: str, shown: Sequence[Message]) -> tuple[Item, ...]:
+    """The state of the thread that a context is of."""
+    return state_items(engine, namespace, thread_id, "the state of the work", frozenset(message.id for message in shown))
