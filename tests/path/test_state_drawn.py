@@ -170,6 +170,8 @@ def test_a_decision_has_its_reason(text: str, because: str) -> None:
         ("We've chosen FastAPI over Flask.", "Flask"),
         ("We're switching from SQLite to PostgreSQL.", "SQLite"),
         ("We decided against MongoDB.", "MongoDB"),
+        ("We changed our minds about SQLite: we'll use PostgreSQL.", "SQLite"),
+        ("Forget Flask, let's go with FastAPI.", "Flask"),
         ("We decided to talk it over dinner.", ""),
     ],
 )
