@@ -65,6 +65,7 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _SPLIT = re.compile(r"[,:] ")
+_OF_IT = re.compile(r"(?:it|them)\b", re.IGNORECASE)
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -249,7 +250,7 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
     # A question may end so: "which region to deploy to".
     if rule.part != "question" and HANGING.search(value):
         return None
-    if rule.part == "decision" and POINTING.match(value):
+    if (rule.part == "decision" and POINTING.match(value)) or (rule.part == "task" and _OF_IT.match(value)):
         return None
     if rule.part in ("decision", "goal", "task") and HEDGE.search(value):
         return None
