@@ -25,6 +25,7 @@ from bethink.testing.doubles import ScriptedModel, summing_up
 
 VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
+    *("state", "handoff"),
     *("summaries", "expand"),
     *("context", "replay", "recall", "profile", "store", "cite"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
