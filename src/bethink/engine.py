@@ -14,6 +14,7 @@ import msgspec
 from bethink.compaction.extractive import choose
 from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
+from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
@@ -37,7 +38,7 @@ from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
 
-__all__ = ["Engine", "Known", "Watcher"]
+__all__ = ["Engine", "Entries", "Known", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -85,6 +86,13 @@ class Watcher(Protocol):
         ...
 
 
+class Entries(msgspec.Struct, frozen=True):
+    """The entries of the states of a namespace by thread, as they were put, and the states that have been read of them."""
+
+    by_thread: dict[str, tuple[StateEntry, ...]]
+    states: dict[str, State] = msgspec.field(default_factory=dict)
+
+
 class Engine:
     """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
 
@@ -129,7 +137,7 @@ class Engine:
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
         self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
-        self._entries: _Last[Namespace, tuple[int, dict[str, tuple[StateEntry, ...]]]] = _Last(_NAMESPACES)
+        self._entries: _Last[Namespace, tuple[int, Entries]] = _Last(_NAMESPACES)
         self._bound = False
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
@@ -304,8 +312,8 @@ class Engine:
             summaries=tuple(summaries),
         )
 
-    def entries(self, namespace: Namespace) -> dict[str, tuple[StateEntry, ...]]:
-        """The entries of the states of a namespace by thread, as they were put; read once for each revision, as `known` is."""
+    def entries(self, namespace: Namespace) -> Entries:
+        """The entries of the states of a namespace; read once for each revision, as `known` is."""
         revision = self.store.revision(namespace)
         at, entries = self._entries.get(namespace) or (None, None)
         if entries is None or at != revision:
@@ -313,7 +321,7 @@ class Engine:
             for stored in self.records(Scope(namespace), kinds=("state",), current=False):
                 if isinstance(stored.record, StateEntry):
                     found.setdefault(stored.record.thread_id, []).append(stored.record)
-            entries = {thread_id: tuple(of_thread) for thread_id, of_thread in found.items()}
+            entries = Entries({thread_id: tuple(of_thread) for thread_id, of_thread in found.items()})
             self._entries.keep(namespace, (revision, entries))
         return entries
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from bethink import Artifact, AsyncMemory, Hierarchy, InvalidInput, Memory, NotFound, State, Thread, ToolCall, policy_from
+from bethink.cli.app import app
 from bethink.records import StateEntry
 from bethink.storage.base import Store
 from bethink.storage.reference import ReferenceStore
@@ -249,6 +251,21 @@ def test_an_export_brings_it_back(memory: Memory, thread: Thread, tmp_path: Path
         assert other.thread("build").state() == state
 
 
+def test_an_export_keeps_the_order_though_seqs_begin_anew(memory: Memory, thread: Thread, tmp_path: Path) -> None:
+    first = [thread.add("user", f"Remark {number}.") for number in range(5)]
+    thread.set_state(goal="set early")
+    thread.add("user", GOAL)
+    for message in first[:4]:
+        memory.forget(message=message.id)
+    file = tmp_path / "all.jsonl"
+    file.write_bytes(b"".join(memory.export()))
+    with Memory(namespace=("acme", "mara"), embedder=None) as other:
+        other.import_file(file)
+        again = other.thread("build")
+        assert words(again.state()) == ["ship version 1.0 by 30 June"]
+        assert words(again.set_state(goal="set late")) == ["set late"]
+
+
 # -- projects -------------------------------------------------------------------------------------------------------------
 
 
@@ -363,6 +380,61 @@ def test_state_block_is_held_by_the_counter_of_the_memory(thread: Thread) -> Non
     from bethink.models.tokens import BuiltinCounter
 
     assert 100 < BuiltinCounter().count(thread.state_block(200)) <= 200
+
+
+# -- from the command line ------------------------------------------------------------------------------------------------
+
+
+def shell(tmp_path: Path, *words: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [*words, "--db", str(tmp_path / "a.db")])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_the_state_is_set_and_shown_from_the_command_line(tmp_path: Path) -> None:
+    given = ("--goal", "Ship", "--decision", "Use ruff because it is fast", "--artifact", "a.md=notes", "--done", "Set up CI")
+    shell(tmp_path, "state", "t", *given, "--question", "Which region?")
+    found = json.loads(shell(tmp_path, "state", "t", "--json"))["state"]
+    assert (found["goal"]["text"], found["decisions"][0]["because"]) == ("Ship", "it is fast")
+    assert (found["artifacts"][0]["ref"], found["artifacts"][0]["text"]) == ("a.md", "notes")
+    answered = shell(tmp_path, "state", "t", "--answer", f"{found['questions'][0]['id']}=eu-west-1", "--history")
+    assert "goal: Ship" in answered
+    assert "answered: eu-west-1" in answered
+    assert shell(tmp_path, "state", "t", "--block", "100").startswith("<state>")
+
+
+def test_a_task_is_handed_on_from_the_command_line(tmp_path: Path) -> None:
+    shell(tmp_path, "state", "t", "--goal", "Ship")
+    words = ("handoff", "t", "Write the docs", "--constraint", "one page", "--id", "docs")
+    found = json.loads(shell(tmp_path, *words, "--json"))
+    assert (found["thread_id"], found["namespace"]) == ("docs", ["default", "handoff", "docs"])
+    assert "goal: Ship" in found["messages"][1]["content"]
+    assert "thread docs in default/handoff/docs" in shell(tmp_path, *words)
+
+
+def test_forgetting_a_thread_proves_that_its_state_is_gone(tmp_path: Path) -> None:
+    shell(tmp_path, "state", "t", "--decision", "Use ruff because the violet department likes it")
+    proof = json.loads(shell(tmp_path, "forget", "--thread", "t", "--yes", "--json"))
+    assert proof["verification"]["hits"] == []
+    with Memory(tmp_path / "a.db", embedder=None) as memory:
+        assert memory.verify("the violet department likes it").clean
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("state", "nowhere"), 3),
+        (("state", "t", "--answer", "no mark"), 2),
+        (("state", "t", "--withdraw", "unknown"), 3),
+        (("state", "t", "--block", "0"), 2),
+        (("handoff", "t", ""), 2),
+        (("handoff", "nowhere", "a task"), 3),
+        (("handoff", "t", "a task", "--budget", "2"), 2),
+    ],
+)
+def test_bad_input_has_its_exit_code(tmp_path: Path, words: tuple[str, ...], code: int) -> None:
+    shell(tmp_path, "state", "t", "--goal", "Ship")
+    shell(tmp_path, *words, code=code)
 
 
 # -- several at once ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import NotFound
-from bethink.records import Summary
+from bethink.records import StateEntry, Summary
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, Verification
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def message(memory: Memory, store: Store, message_id: str) -> Doomed:
     what = f"message {found[0].message.seq} of thread {found[0].thread_id}"
     if len(members) > 1:
         what += f" and the {len(members) - 1} that belong to it"
-    return Doomed(what, _distinct((*_words(members.values()), *_derived(memory.records(current=False), members))))
+    return Doomed(what, _distinct((*_words(members.values()), *_derived(_records(memory), members))))
 
 
 def record(memory: Memory, record_id: str) -> Doomed:
     """A record, by its id or its short mark."""
     mark = record_id.removeprefix("[").removesuffix("]").removeprefix("mem:")
-    texts = [known.text for known in memory.records(current=False) if known.id.endswith(mark)]
+    texts = [words for known in _records(memory) if known.id.endswith(mark) for words in _said_of(known)]
     return Doomed(f"record {mark}", _distinct(texts))
 
 
@@ -80,7 +80,7 @@ def thread(memory: Memory, thread_id: str) -> Doomed:
     info = memory.thread(thread_id).info()
     members = {member.id: member for member in memory.thread(thread_id).messages()}
     what = f"thread {thread_id} with its {info.count:,} messages"
-    return Doomed(what, _distinct((*_words(members.values()), *_derived(memory.records(current=False), members))))
+    return Doomed(what, _distinct((*_words(members.values()), *_derived(_records(memory), members, thread_id))))
 
 
 def namespace(memory: Memory, store: Store) -> Doomed:
@@ -91,7 +91,7 @@ def namespace(memory: Memory, store: Store) -> Doomed:
         for info in threads
         for words in _words(store.read(Read(namespace=info.namespace, thread_id=info.thread_id)).messages)
     ]
-    texts += [known.text for known in memory.records(current=False, below=True)]
+    texts += [words for known in _records(memory, below=True) for words in _said_of(known)]
     what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes and insights"
     return Doomed(what, _distinct(texts))
 
@@ -127,7 +127,7 @@ def _said_by(item: object) -> Iterator[str]:
     if isinstance(item, StoredMessage):
         yield from _words([item.message])
     elif isinstance(item, StoredRecord):
-        yield item.record.text
+        yield from _said_of(item.record)
         yield from (source.text for source in item.record.sources)
 
 
@@ -137,15 +137,28 @@ def _words(messages: Iterable[Message]) -> Iterator[str]:
         yield from (call.arguments for call in each.tool_calls)
 
 
-def _derived(records: Sequence[AnyRecord], members: dict[str, Message]) -> Iterator[str]:
-    """What records say on the strength of these messages: of a summary only the lines that rest on them."""
+def _records(memory: Memory, *, below: bool = False) -> list[AnyRecord]:
+    """All records, those no longer current and the entries of states included."""
+    return [*memory.records(current=False, below=below), *memory.records("state", current=False, below=below)]
+
+
+def _said_of(known: AnyRecord) -> Iterator[str]:
+    yield known.text
+    if isinstance(known, StateEntry):
+        yield from (known.because, known.ref)
+
+
+def _derived(records: Sequence[AnyRecord], members: dict[str, Message], thread_id: str = "") -> Iterator[str]:
+    """What records say on the strength of these messages, and of the state of a thread what was set by hand: of a summary only
+    the lines that rest on them.
+    """
     for known in records:
         if isinstance(known, Summary):
             yield from (line.text for line in known.lines if not members.keys().isdisjoint(line.sources))
             continue
         worded = [source.text for source in known.sources if source.message_id in members]
-        if worded:
-            yield from (known.text, *worded)
+        if worded or (isinstance(known, StateEntry) and known.thread_id == thread_id):
+            yield from (*_said_of(known), *worded)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

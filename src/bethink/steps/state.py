@@ -22,26 +22,32 @@ from bethink.values import Namespace
 
 __all__ = ["made", "own_items", "read_state", "set_state", "state_items", "state_of", "there"]
 
+_MOST = 24
+"""Of decisions, questions and artifacts a context is offered the newest so many of each; `State` has all."""
+
 
 def read_state(engine: Engine, namespace: Namespace, thread_id: str) -> State:
     """The state of a thread, or of the project that it is part of; what was said since is drawn first."""
-    derive(engine, namespace)
-    return state_of(engine, namespace, thread_id)
+    with engine.telemetry.span("state", namespace=namespace, thread_id=thread_id):
+        derive(engine, namespace)
+        return state_of(engine, namespace, thread_id)
 
 
 def state_of(engine: Engine, namespace: Namespace, thread_id: str) -> State:
     """The same, from what has been drawn already."""
-    return add_up(_entries(engine, namespace, thread_id))
+    return _known(engine, namespace, thread_id)[1]
 
 
-def _entries(engine: Engine, namespace: Namespace, thread_id: str) -> list[StateEntry]:
-    """The entries of a thread, and of all others that are part of the same project."""
-    by_thread = engine.entries(namespace)
-    own = by_thread.get(thread_id, ())
+def _known(engine: Engine, namespace: Namespace, thread_id: str) -> tuple[dict[str, StateEntry], State]:
+    """The entries of a thread and of all others that are part of the same project, by id, and what they add up to."""
+    known = engine.entries(namespace)
+    own = known.by_thread.get(thread_id, ())
     project = project_of(own)
-    if not project:
-        return list(own)
-    return [entry for entries in by_thread.values() if project_of(entries) == project for entry in entries]
+    shared = [of_thread for of_thread in known.by_thread.values() if project_of(of_thread) == project] if project else [own]
+    entries = {entry.id: entry for of_thread in shared for entry in of_thread}
+    if thread_id not in known.states:
+        known.states[thread_id] = add_up(entries.values())
+    return entries, known.states[thread_id]
 
 
 def set_state(engine: Engine, namespace: Namespace, thread_id: str, found: Given) -> State:
@@ -53,8 +59,8 @@ def set_state(engine: Engine, namespace: Namespace, thread_id: str, found: Given
     derive(engine, namespace)
     tip = made(engine, namespace, thread_id).tip
     now = engine.clock.now()
-    current = {entry.id: entry for entry in state_of(engine, namespace, thread_id)}
-    records = {entry.id: entry for entry in _entries(engine, namespace, thread_id)}
+    records, state = _known(engine, namespace, thread_id)
+    current = {entry.id: entry for entry in state}
     open_questions = [each.id for each in current.values() if each.part == "question"]
     questions = {name: records[_named(name, open_questions)] for name, _ in found.answers}
     withdrawn = [_named(name, list(current)) for name in found.withdraw]
@@ -92,10 +98,10 @@ def state_items(engine: Engine, namespace: Namespace, thread_id: str, reason: st
 
     Left out is what the messages in view say themselves, but for the goal and the phase. Insights must have been drawn.
     """
-    records = {entry.id: entry for entry in _entries(engine, namespace, thread_id)}
+    records, state = _known(engine, namespace, thread_id)
     return tuple(
         item_of_record(records[entry.id], "project", reason)
-        for entry in shown_first(state_of(engine, namespace, thread_id))
+        for entry in shown_first(state, _MOST)
         if entry.part in ("goal", "phase") or not entry.sources or not visible.issuperset(entry.sources)
     )
 

@@ -26,13 +26,13 @@ def register(app: typer.Typer) -> None:
         app,
         "state",
         "bethink state build --user mara",
-        'bethink state build --goal "Ship 1.0" --decision "Use SQLite because it is one file"',
+        'bethink state build --decision "Use SQLite because it is one file"',
         "bethink state build --block 300",
     )(state)
     verb(
         app,
         "handoff",
-        'bethink handoff build "Write the parser" --artifact spec.md --constraint "no new dependency"',
+        'bethink handoff build "Write the parser" --artifact spec.md',
         'bethink handoff build "Write the parser" --id parser --json',
     )(handoff)
 

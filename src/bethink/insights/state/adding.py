@@ -66,8 +66,8 @@ def ordered(entries: Iterable[StateEntry]) -> list[StateEntry]:
 
 def project_of(entries: Iterable[StateEntry]) -> str:
     """The project that a thread is part of, by its entries; "" for none."""
-    named = [entry.text for entry in ordered(entries) if entry.part == "project" and entry.current]
-    return named[-1] if named else ""
+    named = ordered(entry for entry in entries if entry.part == "project" and entry.current)
+    return named[-1].text if named else ""
 
 
 def entry_of(entry: StateEntry) -> Entry:
@@ -98,17 +98,16 @@ def add_up(entries: Iterable[StateEntry]) -> State:
     for entry in given:
         if entry.part == "answer" and entry.current:
             standing.answer(entry)
-    current = standing.current
-    goals, phases = current["goal"], current["phase"]
+    goals, phases = standing.current("goal"), standing.current("phase")
     return State(
         project=project_of(given),
         goal=goals[-1] if goals else None,
         phase=phases[-1] if phases else None,
-        decisions=tuple(current["decision"]),
-        facts=tuple(current["fact"]),
-        completed=tuple(current["task"]),
-        artifacts=tuple(current["artifact"]),
-        questions=tuple(current["question"]),
+        decisions=standing.current("decision"),
+        facts=standing.current("fact"),
+        completed=standing.current("task"),
+        artifacts=standing.current("artifact"),
+        questions=standing.current("question"),
         history=tuple(standing.past),
     )
 
@@ -117,39 +116,43 @@ class _Standing:
     """What is current while entries are read one after the other."""
 
     def __init__(self) -> None:
-        self.current: dict[StatePart, list[Entry]] = {
-            part: [] for part in ("goal", "phase", "decision", "fact", "task", "artifact", "question")
-        }
         self.past: list[Entry] = []
-        self._keys: dict[str, str] = {}
+        self._current: dict[StatePart, dict[str, Entry]] = {}
+        self._about: dict[tuple[StatePart, str], list[str]] = {}
+        """Ids of the current entries about one thing."""
+        self._keys: dict[str, tuple[StatePart, str]] = {}
+
+    def current(self, part: StatePart) -> tuple[Entry, ...]:
+        return tuple(self._current.get(part, {}).values())
 
     def add(self, entry: StateEntry) -> None:
         read = entry_of(entry)
         if not entry.current:
             self.past.append(read)
             return
-        self._keys[entry.id] = entry.key
-        same = [each for each in self.current[entry.part] if self._same(each, entry)]
+        about = (entry.part, "" if entry.part in _ONE_OF_A_KIND else entry.key or entry.id)
+        standing = self._current.setdefault(entry.part, {})
+        same = [standing[each] for each in self._about.get(about, ())]
         if any(_repeats(read, each) for each in same):
             return
         if entry.old:
-            same += [each for each in self.current[entry.part] if each not in same and _names(entry.old, each)]
+            same += [each for each in standing.values() if each not in same and _names(entry.old, each)]
         if entry.part in _DECIDED_BY_PEOPLE and read.by == "assistant":
             same = [each for each in same if each.by == "assistant"]
         self._close(same, entry, "superseded")
         if entry.part in _CLOSING:
-            self._close(_settled(self.current["question"], entry.text), entry, "answered")
-        self.current[entry.part].append(read)
+            self._close(_settled(self.current("question"), entry.text), entry, "answered")
+        standing[entry.id] = read
+        self._about.setdefault(about, []).append(entry.id)
+        self._keys[entry.id] = about
 
     def answer(self, entry: StateEntry) -> None:
-        self._close([each for each in self.current["question"] if each.id == entry.about], entry, "answered")
-
-    def _same(self, each: Entry, entry: StateEntry) -> bool:
-        return entry.part in _ONE_OF_A_KIND or (bool(entry.key) and self._keys[each.id] == entry.key)
+        self._close([each for each in self.current("question") if each.id == entry.about], entry, "answered")
 
     def _close(self, closed: Sequence[Entry], by: StateEntry, status: Status) -> None:
         for each in closed:
-            self.current[each.part].remove(each)
+            del self._current[each.part][each.id]
+            self._about[self._keys.pop(each.id)].remove(each.id)
             answer = by.text if status == "answered" else ""
             self.past.append(msgspec.structs.replace(each, status=status, closed_by=by.id, answer=answer))
 

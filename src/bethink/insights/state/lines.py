@@ -31,16 +31,16 @@ def line_of_entry(entry: Entry | StateEntry) -> str:
     return f"{label}: {entry.text}" + (f", because {entry.because}" if entry.because else "")
 
 
-def shown_first(state: State) -> Iterator[Entry]:
-    """The current entries in the order in which they deserve room: goal, phase, decisions, open questions, artifacts, the last
-    10 facts, the last 5 tasks; of each sort the newest first.
+def shown_first(state: State, most: int | None = None) -> Iterator[Entry]:
+    """The current entries in the order in which they deserve room: goal, phase, decisions, open questions, artifacts (at most
+    `most` of each, if given), the last 10 facts, the last 5 tasks; of each sort the newest first.
     """
     yield from (entry for entry in (state.goal, state.phase) if entry is not None)
     for entries in (state.decisions, state.questions, state.artifacts):
-        yield from reversed(entries)
+        yield from _last(entries, len(entries) if most is None else most)
     yield from _last(state.facts, MOST_FACTS)
     yield from _last(state.completed, MOST_COMPLETED)
 
 
 def _last(entries: Sequence[Entry], most: int) -> Iterator[Entry]:
-    return reversed(entries[-most:])
+    return reversed(entries[max(0, len(entries) - most) :])
