@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.models.priced import priced
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
@@ -156,6 +157,7 @@ __all__ = [
     "UsageReport",
     "Verification",
     "policy_from",
+    "priced",
 ]
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
@@ -203,6 +205,7 @@ _HOMES = {
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "models.priced": ("priced",),
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),

@@ -15,7 +15,7 @@ from bethink.ids import new_id
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.by_hand import Given as Stated
 from bethink.insights.state.values import Artifact, State
-from bethink.limits import NO_LIMITS, Limits
+from bethink.limits import NO_LIMITS, Limits, budget_within
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
 from bethink.settings import Oversize
@@ -352,6 +352,7 @@ class Thread:
         Raises:
             InvalidInput: an empty task, or something that is no artifact or constraint.
             BudgetError: the task does not fit.
+            LimitExceeded: the budget is above the limit.
             Conflict: that thread was given another task.
         """
         return self._handoff(task_message(task, artifacts, constraints), budget, thread_id)
@@ -360,6 +361,7 @@ class Thread:
         child_id = new_id(self._engine.clock.now()) if thread_id is None else thread_id
         # Before anything is written: the name may be none.
         below = namespace_of_handoff(self._namespace, child_id)
+        budget = budget_within(self._limits, budget, window=self._engine.settings.window)
         hand_on(self._engine, self._namespace, self._id, child_id, task, budget)
         child = Thread(self._engine, below, child_id, self._policy, self._limits)
         return Handoff(thread=child, context=child.context(budget=budget), parent_id=self._id)

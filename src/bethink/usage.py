@@ -149,7 +149,7 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 # Sections and steps in the order in which a reader meets them; others come after these.
 _SECTIONS = (
-    *("pinned", "profile", "previous session", "recalled", "summary", "frame"),
+    *("pinned", "project", "profile", "recalled", "previous session", "summary", "frame"),
     *("recent messages", "tools", "reply"),
 )
 _STEPS = (

@@ -14,9 +14,12 @@ from bethink.bench.conversations import Conversation, conversations
 from bethink.bench.facts import OURS, Folded, Tally, evaluate, fold, fold_to, next_size, size_of, total
 from bethink.bench.talk import turns
 from bethink.errors import ImportFailed
+from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models.tokens import BuiltinCounter
 from bethink.settings import Settings
+from bethink.storage.base import Read
+from bethink.storage.reference import ReferenceStore
 
 AT = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 NOBODY: frozenset[str] = frozenset()
@@ -209,6 +212,18 @@ def test_what_is_folded_is_what_the_summary_nodes_cover() -> None:
     assert texts == whole[: len(texts)]
     assert 0 < len(texts) < len(whole)
     assert found.nodes
+
+
+def test_what_is_left_is_what_a_memory_in_use_would_leave() -> None:
+    store = ReferenceStore()
+    with Memory(store=store, embedder=None) as memory:
+        thread = memory.thread("made up")
+        for session in made_up().sessions:
+            thread.append(session)
+            thread.context(budget=1_200)
+        nodes = store.read(Read(namespace=memory.namespace, thread_id=thread.id, limit=0, nodes=True)).nodes
+    told = [line.text for node in sorted(nodes, key=lambda node: node.first_seq) for line in node.lines]
+    assert list(fold(made_up(), Settings(), budget=1_200).nodes) == told
 
 
 def folded_to(conversation: Conversation, share: float, budget: int) -> Folded | None:

@@ -221,6 +221,20 @@ def test_a_pinned_note_is_in_every_context(shell: Shell) -> None:
     assert any("red-eye" in line["text"] for line in lines if line["section"] == "pinned")
 
 
+def test_usage_says_what_contexts_took(shell: Shell) -> None:
+    assert shell.text("usage").strip() == "No context has been made here."
+    contexts = [shell.json("context", "trip", "--budget", "500") for _ in range(2)]
+    used = shell.json("usage", "trip")["usage"]
+    assert (used["turns"], used["tokens"]) == (2, sum(context["tokens"] for context in contexts))
+    assert sum(section["total"] for section in used["sections"].values()) == used["tokens"]
+    assert used["saved"] == used["history"] - used["tokens"]
+    assert shell.json("usage")["usage"] == shell.json("stats")["usage"] == used
+    shown = shell.text("usage", "trip")
+    assert f"{used['history']:,}" in shown
+    assert "not asked" in shown
+    assert "2 of" in shell.text("stats")
+
+
 def test_stats_say_what_recall_goes_by(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shell.json("stats")["stats"]["messages"] == 5
     monkeypatch.setattr(MiniLM, "available", staticmethod(lambda: False))
@@ -423,6 +437,7 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
         ["profile"],
         ["check"],
         ["stats"],
+        ["usage"],
         ["export"],
     )
     for arguments in (*reads, ["flush"], ["end", "t"], ["verify", "x"], ["forget", "--thread", "t", "--yes"]):
@@ -437,6 +452,7 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
     [
         (["show", "no-such-thread"], 3, "NotFound"),
         (["end", "no-such-thread"], 3, "NotFound"),
+        (["usage", "no-such-thread"], 3, "NotFound"),
         (["summaries", "no-such-thread"], 3, "NotFound"),
         (["expand", "trip", "no-such-node"], 3, "NotFound"),
         (["replay", "no-such-receipt"], 3, "NotFound"),

@@ -197,6 +197,15 @@ class TestTokens:
             thread.context(budget=390, limits=Limits(memory_tokens=100))
         assert everything(memory) == before
 
+    def test_a_handoff_above_the_limit_is_refused_before_anything_is_written(self, memory: Memory) -> None:
+        thread = memory.thread("t", limits=Limits(context_tokens=200))
+        talk(thread, 4)
+        before = everything(memory)
+        with pytest.raises(LimitExceeded):
+            thread.handoff("Find a train to Ghent.", budget=400)
+        assert everything(memory) == before
+        assert thread.handoff("Find a train to Ghent.").context.budget == 200
+
     def test_what_must_be_there_is_still_a_budget_error(self, memory: Memory) -> None:
         memory.thread("t").add("user", "word " * 200)
         with pytest.raises(BudgetError):

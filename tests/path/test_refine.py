@@ -578,6 +578,29 @@ def test_V082_forgetting_a_message_takes_the_models_lines_that_rest_on_it_to_the
         assert memory.check() == []
 
 
+def test_V082_words_that_a_model_took_from_a_message_it_does_not_cite_go_with_that_message() -> None:
+    def leaks(prompt: Prompt) -> str:
+        told = (
+            "[2] Parcel QX-1000 goes to depot 0 on Monday, where somebody limps.\n" if "He limps since" in prompt.user else ""
+        )
+        return told + summing_up(prompt)
+
+    with opened(ScriptedModel(leaks, name="small"), settings=msgspec.structs.replace(SMALL, node_tokens=400)) as memory:
+        thread = memory.thread("t")
+        thread.add("user", "He limps since the storm.", id="secret")
+        for number in range(60):
+            thread.append(said(number))
+        thread.context()
+        thread.refine()
+        leaked = [line for node in thread.summaries() for line in node.lines if "somebody limps" in line.text]
+        assert leaked
+        assert not any("secret" in line.sources for line in leaked)
+        memory.forget(message="secret")
+        assert not any("limps" in line.text for node in thread.summaries() for line in node.lines)
+        assert memory.verify("somebody limps").clean
+        assert memory.check() == []
+
+
 def test_what_a_model_wrote_of_a_forgotten_message_is_written_anew_of_the_others() -> None:
     small = model()
     with opened(small) as memory:

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import Memory, Settings, SlidingWindow, Thread
+from bethink.context import SectionName
 from bethink.messages import Message
 from bethink.models.language import Call, Usage
 from bethink.models.measure import Measure
@@ -84,6 +86,11 @@ class TestReport:
         )
         assert list(report([odd]).sections) == ["pinned", "frame", "tools", "mine"]
         assert list(report([odd]).seconds) == ["context", "store", "mine"]
+
+    def test_every_section_of_a_context_has_its_place(self) -> None:
+        sections = get_args(SectionName)
+        assert set(report([turn(sections=dict.fromkeys((*sections, "a"), 1))]).sections) == {*sections, "a"}
+        assert list(report([turn(sections=dict.fromkeys((*sections, "a"), 1))]).sections)[-1] == "a"
 
     def test_what_was_saved(self) -> None:
         found = report([turn(1, history=8), turn(2, history=72)])

@@ -167,6 +167,8 @@ def _group(conversation: Conversation) -> str:
 
 def fold(conversation: Conversation, settings: Settings, *, budget: int) -> Folded:
     """What a memory leaves of a conversation as it goes on, session by session, and then ends."""
+    # Contexts without a memory block, and without a query to recall for: what folds is the same, at a third of the time.
+    settings = msgspec.structs.replace(settings, memory_share=0.0)
     store, clock = ReferenceStore(), FrozenClock()
     with Memory(store=store, settings=settings, embedder=None, clock=clock) as memory:
         thread = memory.thread(conversation.name)
@@ -175,7 +177,7 @@ def fold(conversation: Conversation, settings: Settings, *, budget: int) -> Fold
             clock.set(session[-1].created_at or clock.now())
             stored.append(thread.append(session).messages)
             with suppress(BudgetError):  # a pasted text that is larger than the context; it has folded what is before it
-                thread.context(budget=budget)
+                thread.context("", budget=budget)
         summary = thread.end()
         profile = [insight.text for speaker in sorted({*conversation.speakers, "user"}) for insight in memory.profile(speaker)]
         nodes = store.read(Read(namespace=memory.namespace, thread_id=thread.id, limit=0, nodes=True)).nodes

@@ -72,7 +72,7 @@ def _of_nodes(thread: Thread, there: set[int], ids: set[str]) -> Iterator[str]:
         if node.replaced_by and node.replaced_by not in nodes:
             yield f"node {node.id!r} was replaced by nothing that is there"
     current = {node.id for node in current_nodes(thread)}
-    if any(not current.issuperset(node.children) for node in current_nodes(thread)):
+    if any(not current.issuperset(node.children) for node in thread.nodes):
         yield "a node that was replaced is the child of another still"
     if any(attempt.node_id not in current for attempt in thread.attempts):
         yield "an attempt is at the summary of a node that is not there"

@@ -15,11 +15,11 @@ import msgspec
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
-from bethink.records import AnyRecord, Node, StateEntry, Summary
+from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
-from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
+from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
 from bethink.threads import HANDOFF
 from bethink.values import Namespace
 
@@ -150,7 +150,8 @@ def _drop_messages(state: State, gone: _Gone) -> None:
     """Messages, the node lines that cite them, nodes that cover nothing any more, and the threads themselves."""
     for key, going in gone.messages.items():
         thread = state.threads[key].value
-        left = () if key in gone.threads else _nodes_without(thread.nodes, going)
+        ids = set(going.values())
+        left = () if key in gone.threads else tuple(nodes_without(thread.nodes, ids, going).values())
         # Receipts show lines: a copy of a node that has the same ones serves them, whoever its children are.
         held = (
             {(node.id, node.lines) for other in _others(state, key) for node in other.nodes} if key in gone.threads else set()
@@ -170,13 +171,6 @@ def _drop_messages(state: State, gone: _Gone) -> None:
             attempts = attempts_at(left, thread.attempts)
             left_of = replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints, attempts=attempts)
             state.put_thread(left_of)
-
-
-def _nodes_without(nodes: tuple[Node, ...], going: dict[int, str]) -> tuple[Node, ...]:
-    ids = set(going.values())
-    removed = {node.id for node in nodes if node_without(node, ids, going) is None}
-    left = (node_without(node, ids, going, removed) for node in nodes)
-    return tuple(node for node in left if node is not None)
 
 
 def _drop_records(state: State, gone: _Gone) -> None:

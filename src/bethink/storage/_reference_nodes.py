@@ -65,12 +65,11 @@ def refine(state: State, request: Refine) -> None:
         if any(each.id == node.id for each in nodes):
             raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
         replaced = replace(expected, replaced_by=node.id)
-        nodes = (*(replaced if each == expected else _with(each, expected.id, node.id) for each in nodes), node)
+        nodes = (
+            *(replaced if each == expected else with_child_replaced(each, expected.id, node.id) for each in nodes),
+            node,
+        )
     kept = attempts_at(nodes, thread.attempts)
     others = [each for each in kept if (each.node_id, each.model) != (attempt.node_id, attempt.model)]
     attempts = tuple(sorted([*others, attempt], key=lambda each: (each.node_id, each.model)))
     state.put_thread(replace(thread, nodes=nodes, attempts=attempts))
-
-
-def _with(node: Node, child: str, by: str) -> Node:
-    return node if node.replaced_by else with_child_replaced(node, child, by)

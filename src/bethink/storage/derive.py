@@ -1,6 +1,6 @@
 """What is left of a derived value when what it rests on is forgotten: pure functions that every backend calls.
 
-    message ─▶ line of a node      node_without       ─▶ receipt   receipt_shows
+    message ─▶ line of a node      nodes_without      ─▶ receipt   receipt_shows
             ─▶ line of a summary   summary_without
             ─▶ source of a record  record_without     ─▶ superseded record   reopened
     thread  ─▶ source of a record  rehomed
@@ -36,6 +36,7 @@ from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Source, Sta
 __all__ = [
     "node_without",
     "nodes_within",
+    "nodes_without",
     "receipt_shows",
     "record_without",
     "rehomed",
@@ -57,10 +58,9 @@ _INDEXED_CHARACTERS = 20_000
 def nodes_within(nodes: Iterable[Node], seq: int, folded_through: int) -> tuple[tuple[Node, ...], int]:
     """What a fork at `seq` takes over: the nodes that lie within, in the order given, and its own `folded_through`.
 
-    A node that reaches beyond `seq` stays behind, and the messages that only it covers are unfolded again in the fork. One that
-    was replaced stays behind as well.
+    A node that reaches beyond `seq` stays behind, and the messages that only it covers are unfolded again in the fork.
     """
-    given = tuple(node for node in nodes if not node.replaced_by)
+    given = tuple(nodes)
     kept = tuple(node for node in given if node.last_seq <= seq)
     covered = _seqs(kept)
     uncovered = (other for other in _seqs(given) if other <= seq and other not in covered)
@@ -91,6 +91,44 @@ def node_without(
     if (covers, lines, children) == (node.covers, node.lines, node.children):
         return node
     return replace(node, covers=covers, lines=lines, children=children)
+
+
+def nodes_without(nodes: Iterable[Node], gone_ids: Collection[str], gone_seqs: Collection[int]) -> dict[str, Node]:
+    """What is left of the nodes of a thread, by id, when messages of it go; a node itself where nothing of it is touched.
+
+    A model's node goes whole with any message that it covers: it saw that message, and nobody can say which of its words came
+    from it, whatever its lines cite. The node that it had replaced stands again, in its place among the children of the one
+    above. Lines that nodes above have of it go too, unless somebody said them word for word. (One that has replaced nothing is
+    left without the lines that cite what goes.)
+    """
+    given = {node.id: node for node in nodes}
+    replaced = {node.replaced_by: node.id for node in given.values() if node.replaced_by}
+    written = {
+        node.id
+        for node in given.values()
+        if node.author != "extractive" and node.id in replaced and _ranges_without(node.covers, gone_seqs) != node.covers
+    }
+    said = {line for node in given.values() if node.level == 1 and node.author == "extractive" for line in node.lines}
+    unsaid = {line for node_id in written for line in given[node_id].lines} - said
+
+    def standing(node_id: str) -> str:
+        while node_id in written:
+            node_id = replaced[node_id]
+        return node_id
+
+    left: dict[str, Node] = {}
+    for node in given.values():
+        if node.id in written:
+            continue
+        if not written.isdisjoint((node.replaced_by, *node.children)):
+            after = "" if node.replaced_by in written else node.replaced_by
+            node = replace(node, children=tuple(map(standing, node.children)), replaced_by=after)
+        if not unsaid.isdisjoint(node.lines):
+            node = replace(node, lines=tuple(line for line in node.lines if line not in unsaid))
+        left[node.id] = node
+    removed = {node.id for node in left.values() if node_without(node, gone_ids, gone_seqs) is None}
+    found = (node_without(node, gone_ids, gone_seqs, removed) for node in left.values())
+    return {node.id: node for node in found if node is not None}
 
 
 def with_child_replaced(node: Node, child: str, by: str) -> Node:

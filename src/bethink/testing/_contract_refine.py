@@ -106,7 +106,7 @@ class RefineContract(ContractBase):
         assert read(folded, nodes=True, limit=0).nodes == (above,)
         refine(folded, N1, M1)
         assert read(folded, nodes=True, limit=0).nodes == (replace(above, children=("w1", "n2")),)
-        assert get(folded, nodes=("up",)).nodes == (replace(UP, replaced_by="w2"),)
+        assert get(folded, nodes=("up",)).nodes == (replace(UP, children=("w1", "n2"), replaced_by="w2"),)
 
     def test_a_replacement_may_be_replaced(self, folded: Store) -> None:
         refine(folded, N1, M1)
@@ -206,13 +206,13 @@ class RefineContract(ContractBase):
 
     # -- forks --------------------------------------------------------------------------------------------------------------
 
-    def test_a_fork_takes_what_stands_with_its_attempts_and_nothing_that_was_replaced(self, folded: Store) -> None:
+    def test_a_fork_takes_what_lies_within_with_what_it_had_replaced_and_its_attempts(self, folded: Store) -> None:
         refine(folded, N1, M1)
         refine(folded, N2, reason="error")
         fork(folded, 3)
         forked = read(folded, "fork", tree=True)
         assert (forked.nodes, forked.attempts) == ((M1,), (attempt("w1"),))
-        assert get(folded, nodes=("n1",), thread_id="fork").nodes == ()
+        assert get(folded, nodes=("n1", "n2"), thread_id="fork").nodes == (replace(N1, replaced_by="w1"),)
 
     def test_a_fork_and_its_parent_are_replaced_apart(self, folded: Store) -> None:
         fork(folded, 5)
@@ -240,19 +240,67 @@ class RefineContract(ContractBase):
 
     # -- forgetting ---------------------------------------------------------------------------------------------------------
 
-    def test_forgetting_a_message_takes_its_lines_from_a_models_summary_and_from_the_one_it_replaced(
+    def test_a_models_summary_goes_whole_with_any_message_it_covers_and_what_it_replaced_stands_again(
         self, folded: Store
     ) -> None:
-        refine(folded, N1, M1)
+        refine(folded, N1, written(N1, "w1", line("one", "m1")))
+        # "one" cites m1 alone, and was written by somebody who had read m2.
         assert forget(folded, message_id="m2").lines == 2
-        assert read(folded, nodes=True, limit=0).nodes[0].lines == (line("one", "m1"),)
-        (replaced,) = get(folded, nodes=("n1",)).nodes
-        assert (replaced.lines, replaced.covers, replaced.replaced_by) == ((line("of one", "m1"),), ((1, 1),), "w1")
+        left = replace(N1, covers=((1, 1),), lines=(line("of one", "m1"),))
+        assert read(folded, nodes=True, limit=0).nodes == (left, N2)
+        assert get(folded, nodes=("w1",)).nodes == ()
+        assert read(folded, tree=True).attempts == ()
+
+    def test_of_several_that_replaced_each_other_all_go_and_the_first_stands_again(self, folded: Store) -> None:
+        refine(folded, N1, M1)
+        refine(folded, M1, written(M1, "w2", line("again", "m1"), author="other"))
+        forget(folded, message_id="m2")
+        assert tree(folded) == ["n1", "n2"]
+        assert get(folded, nodes=("w1", "w2")).nodes == ()
+
+    def test_one_that_covers_none_of_it_stays(self, folded: Store) -> None:
+        refine(folded, N1, M1)
+        refine(folded, N2, other := written(N2, "w2", line("three", "m3")))
+        forget(folded, message_id="m1")
+        assert read(folded, nodes=True, limit=0).nodes[1:] == (other,)
+
+    def test_what_stands_again_is_the_child_of_the_node_above(self, folded: Store) -> None:
+        fold(folded, UP, through=4, expected=4)
+        refine(folded, N1, M1)
+        refine(folded, N2, written(N2, "w2", line("three", "m3")))
+        forget(folded, message_id="m2")
+        (above,) = read(folded, nodes=True, limit=0).nodes
+        assert above.children == ("n1", "w2")
+
+    def test_a_node_above_that_a_model_wrote_goes_too_and_has_the_children_that_stand_then(self, folded: Store) -> None:
+        fold(folded, UP, through=4, expected=4)
+        refine(folded, UP, written(UP, "w0", line("all", "m3")))
+        refine(folded, N1, M1)
+        refine(folded, N2, written(N2, "w2", line("three", "m3")))
+        forget(folded, message_id="m2")
+        (above,) = read(folded, nodes=True, limit=0).nodes
+        assert (above.id, above.children, above.replaced_by) == ("up", ("n1", "w2"), "")
+        assert tree(folded) == ["n1", "w2", "up"]
+
+    def test_lines_that_a_node_above_has_of_it_go_too_unless_somebody_said_them(self, folded: Store) -> None:
+        said, unsaid = line("of one", "m1"), line("one, as two tells it", "m1")
+        refine(folded, N1, written(N1, "w1", said, unsaid))
+        fold(folded, node("up", 1, 4, said, unsaid, level=2, children=("w1", "n2")), through=4, expected=4)
+        assert forget(folded, message_id="m2").lines == 4
+        (above,) = read(folded, nodes=True, limit=0).nodes
+        assert (above.lines, above.children) == ((said,), ("n1", "n2"))
+
+    def test_a_fork_gets_back_what_its_parent_had_before_the_model(self, folded: Store) -> None:
+        refine(folded, N1, M1)
+        fork(folded, 5)
+        forget(folded, message_id="m2")
+        assert (tree(folded), tree(folded, "fork")) == (["n1", "n2"], ["n1", "n2"])
+        assert get(folded, nodes=("w1",)).nodes == ()
 
     def test_the_words_are_nowhere_afterwards_whoever_wrote_them(self, folded: Store) -> None:
         words = "honey from the lighthouse keeper of Ouessant"
-        refine(folded, N1, written(N1, "w1", line(words, "m1")))
-        refine(folded, read(folded, nodes=True, limit=0).nodes[0], written(N1, "w2", line(words[:30], "m1", "m2")))
+        refine(folded, N1, first := written(N1, "w1", line(words, "m1")))
+        refine(folded, first, written(N1, "w2", line(words[:30], "m2")))
         forget(folded, message_id="m1")
         assert folded.verify((words, words[:30])).hits == ()
 
@@ -271,14 +319,13 @@ class RefineContract(ContractBase):
         assert sorted(each.id for each in scan(folded, "receipts")) == ["after", "before"]
         assert forget(folded, message_id="m1").receipts == 2
 
-    def test_a_child_that_goes_leaves_both_versions_of_the_node_above(self, folded: Store) -> None:
+    def test_a_child_that_goes_is_named_by_no_version_of_the_node_above(self, folded: Store) -> None:
         fold(folded, UP, through=4, expected=4)
-        refine(folded, UP, written(UP, "w2", line("three", "m3")))
         refine(folded, N1, M1)
         forget(folded, message_id="m1")
         forget(folded, message_id="m2")
-        assert tree(folded) == ["n2", "w2"]
-        assert {each.id: each.children for each in get(folded, nodes=("up", "w2")).nodes} == {"up": ("n2",), "w2": ("n2",)}
+        assert tree(folded) == ["n2", "up"]
+        assert get(folded, nodes=("up",)).nodes[0].children == ("n2",)
 
     def test_with_the_thread_and_with_the_namespace_everything_goes(self, folded: Store) -> None:
         refine(folded, N1, M1)

@@ -20,7 +20,8 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
         - with a message go: its units (full text, vector), the summary lines that cite it (a node or summary left without
           lines goes if nothing it covers is left), itself as a source of records, and every receipt that shows it or anything
           removed or changed with it.
-        - with a node go the attempts at its summary.
+        - with a message go the nodes that a model has written over it, whole; what they had replaced stands again (see
+          `Refine`). With a node go the attempts at its summary.
         - a record left without a source goes too; one that keeps a source takes that source's wording. What a removed
           record had superseded becomes current again, unless another record of the same subject and slot is.
         - an entry of a state goes with the first of its sources; and with it every receipt that shows it, also in the

@@ -63,8 +63,9 @@ class Refine(msgspec.Struct, frozen=True, kw_only=True):
           one wins, and what was made of something forgotten meanwhile is dropped. NotFound if the thread is gone.
         - `node` covers what `expected` covers, with the same children, under an id that is new to the thread (else Conflict).
         - a node that was replaced is in no answer of `read` any more. `get` has it, with `replaced_by`, since receipts name it.
-          Forgetting takes from it what it takes from every node. Forks do not take it.
-        - the attempts of a replaced node go with it; a fork takes those of the nodes that it takes.
+        - when a message is forgotten, a model's node that covers it goes whole, whatever its lines cite, and the node that it
+          had replaced stands again, without the lines that cite the message (see `derive.nodes_without`).
+        - the attempts of a replaced node go; a fork takes those of the nodes that stand in it.
         - no message is changed, and no cursor.
 
     Attributes:

@@ -91,7 +91,7 @@ def _of_thread(database: Database, thread: int) -> Iterator[str]:
 def _of_nodes(database: Database, thread: int, ids: dict[int, str]) -> Iterator[str]:
     nodes = [(decode_node(body), top, replaced) for _, top, replaced, body in database.execute(q.nodes_with_top, (thread,))]
     names = {node.id for node, _, _ in nodes}
-    children = {child for node, _, _ in nodes if not node.replaced_by for child in node.children}
+    children = {child for node, _, _ in nodes for child in node.children}
     there = set(ids.values())
     for node, top, replaced in nodes:
         if not all(seq in ids for first, last in node.covers for seq in range(first, last + 1)):

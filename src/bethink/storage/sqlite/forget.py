@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
-from bethink.records import AnyRecord, Node, StateEntry, Summary
+from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
-from bethink.storage.derive import node_without, receipt_shows, record_without, rehomed, reopened, terms_of
+from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
@@ -221,7 +221,9 @@ def _add_members(gone: _Gone, thread: _Thread, rows: list[Row]) -> list[str]:
 def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
     rows = database.execute(q.nodes_of_thread, (thread.number,))
     nodes = {number: decode_node(body) for number, body in rows}
-    left = {} if thread.whole else _nodes_without(nodes, thread.going)
+    ids = set(thread.going.values())
+    found = {} if thread.whole else nodes_without(nodes.values(), ids, thread.going.keys())
+    left = {number: found[node.id] for number, node in nodes.items() if node.id in found}
     dropped = [number for number in nodes if number not in left]
     changed = {number: node for number, node in left.items() if node is not nodes[number]}
     touched = {nodes[number].id for number in (*dropped, *changed)}
@@ -231,7 +233,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
         children = {child for node in left.values() if not node.replaced_by for child in node.children}
         for number, node in left.items():
             top = node.id not in children and not node.replaced_by
-            database.execute(q.set_node, (node.first_seq, top, encode(node), number))
+            database.execute(q.set_node, (node.first_seq, top, bool(node.replaced_by), encode(node), number))
         database.execute(q.drop_nodes, (listed(dropped),))
         database.execute(q.drop_attempts, (thread.number,))
 
@@ -247,14 +249,6 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
         database.execute(q.drop_calls, (thread.number, groups))
         database.execute(q.shorten_thread, (len(thread.going), thread.number))
     database.execute(q.drop_messages, (messages,))
-
-
-def _nodes_without(nodes: dict[int, Node], going: dict[int, str]) -> dict[int, Node]:
-    """What is left of the nodes, by number; a node itself where nothing of it is touched."""
-    ids = set(going.values())
-    removed = {node.id for node in nodes.values() if node_without(node, ids, going.keys()) is None}
-    left = {number: node_without(node, ids, going.keys(), removed) for number, node in nodes.items()}
-    return {number: node for number, node in left.items() if node is not None}
 
 
 # -- records --------------------------------------------------------------------------------------------------------------

@@ -193,8 +193,8 @@ SELECT node_id, replaced FROM nodes WHERE thread = ?;
 SELECT id, top, body FROM nodes WHERE node_id = ? AND thread = ?;
 
 -- name: nodes_naming
--- The nodes of a thread that have not been replaced and name another, be it as themselves.
-SELECT id, body FROM nodes WHERE thread = ? AND replaced = 0 AND instr(body, CAST(? AS BLOB));
+-- The nodes of a thread that name one, be it as themselves.
+SELECT id, body FROM nodes WHERE thread = ? AND instr(body, CAST(? AS BLOB));
 
 -- name: set_replaced
 UPDATE nodes SET top = 0, replaced = 1, body = ? WHERE id = ?;
@@ -216,17 +216,17 @@ DELETE FROM attempts WHERE thread = ?1 AND node_id NOT IN (SELECT node_id FROM n
 -- name: fork_attempts
 -- The attempts of a thread for another, as far as that has their nodes.
 INSERT INTO attempts (thread, node_id, model, body) SELECT ?2, a.node_id, a.model, a.body FROM attempts a
-WHERE a.thread = ?1 AND a.node_id IN (SELECT node_id FROM nodes WHERE thread = ?2);
+WHERE a.thread = ?1 AND a.node_id IN (SELECT node_id FROM nodes WHERE thread = ?2 AND replaced = 0);
 
 -- name: count_messages
 -- How many messages there are between two numbers, inclusive.
 SELECT count(*) FROM messages WHERE id BETWEEN ? AND ?;
 
 -- name: add_node
-INSERT INTO nodes (thread, node_id, first_seq, top, replaced, body) VALUES (?, ?, ?, ?, 0, ?);
+INSERT INTO nodes (thread, node_id, first_seq, top, replaced, body) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: set_node
-UPDATE nodes SET first_seq = ?, top = ?, body = ? WHERE id = ?;
+UPDATE nodes SET first_seq = ?, top = ?, replaced = ?, body = ? WHERE id = ?;
 
 -- name: drop_nodes
 DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?));

@@ -347,7 +347,7 @@ def refine(database: Database, request: Refine) -> None:
             raise Conflict(f"node {node.id!r} is in thread {request.thread_id!r} already")
         number, top, _ = rows[0]
         database.execute(q.set_replaced, (encode(replace(expected, replaced_by=node.id)), number))
-        database.execute(q.add_node, (thread, node.id, node.first_seq, top, encode(node)))
+        database.execute(q.add_node, (thread, node.id, node.first_seq, top, False, encode(node)))
         for above, body in database.execute(q.nodes_naming, (thread, expected.id)):
             database.execute(q.set_node_body, (encode(with_child_replaced(decode_node(body), expected.id, node.id)), above))
         database.execute(q.drop_attempts, (thread,))
@@ -370,7 +370,10 @@ def _add_nodes(database: Database, thread: int, nodes: Sequence[Node]) -> None:
     if not nodes:
         return
     children = {child for node in nodes for child in node.children}
-    rows = [(thread, node.id, node.first_seq, node.id not in children, encode(node)) for node in nodes]
+    rows = [
+        (thread, node.id, node.first_seq, not (node.replaced_by or node.id in children), bool(node.replaced_by), encode(node))
+        for node in nodes
+    ]
     database.executemany(q.add_node, rows)
     if children:
         database.execute(q.make_children, (thread, listed(sorted(children))))
