@@ -17,7 +17,12 @@ from bethink.errors import InvalidMessage
 from bethink.messages import Message
 from bethink.values import Namespace
 
-__all__ = ["CallState", "ForkPoint", "Placed", "ThreadInfo", "place"]
+__all__ = ["HANDOFF", "CallState", "ForkPoint", "Placed", "ThreadInfo", "place"]
+
+
+HANDOFF = "handoff"
+"""The segment below a namespace under which the threads of specialists live, each in a namespace of its own; and the key of a
+thread's metadata that says who handed it its work."""
 
 
 class ForkPoint(msgspec.Struct, frozen=True):
@@ -59,7 +64,7 @@ class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True):
 
         It may name a thread that is gone: it is history, not a reference.
         """
-        handoff = self.metadata.get("handoff")
+        handoff = self.metadata.get(HANDOFF)
         parent = handoff.get("thread") if isinstance(handoff, dict) else None
         return parent if isinstance(parent, str) else None
 

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bethink import Artifact, AsyncMemory, BudgetError, Conflict, InvalidInput, Memory, NotFound, Thread
+from bethink import Artifact, AsyncMemory, BudgetError, Conflict, InvalidInput, Memory, NotFound, StoreBusy, Thread
 from bethink.storage.base import Store
 from bethink.storage.reference import ReferenceStore
 from bethink.storage.sqlite import SqliteStore
@@ -205,6 +205,33 @@ def test_concluding_again_is_a_retry_and_with_another_text_a_conflict(thread: Th
     assert len(thread.state().completed) == 1
     with pytest.raises(Conflict):
         specialist.conclude("Not quite.")
+
+
+class _Interrupted:
+    """A store whose next `put` fails, as if the process had died before it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.fails = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "put" and self.fails:
+            self.fails = False
+            raise StoreBusy("interrupted")
+        return getattr(self.store, name)
+
+
+def test_a_conclusion_that_was_interrupted_is_completed_by_the_next(tmp_path: Path) -> None:
+    store = _Interrupted(SqliteStore(tmp_path / "memory.db"))
+    with Memory(store=cast("Store", store), embedder=None) as memory:
+        thread = memory.thread("lead")
+        specialist = thread.handoff(TASK).thread
+        store.fails = True
+        with pytest.raises(StoreBusy):
+            specialist.conclude("Done.", artifacts=["a.md"])
+        specialist.conclude("Done.", artifacts=["a.md"])
+        assert [message.text for message in thread.messages()] == ["Done."]
+        assert [entry.ref or entry.text for entry in thread.state()] == [TASK, "a.md"]
 
 
 def test_a_thread_that_nobody_handed_work_to_has_nothing_to_conclude(memory: Memory, thread: Thread) -> None:

@@ -79,6 +79,7 @@ def test_what_took_the_place_of_an_entry_is_named() -> None:
         ("use Flask", "use FastAPI over Flask"),
         ("use SQLite as the database", "use PostgreSQL as the database"),
         ("set the budget to 3,000", "set the budget to 3,500"),
+        ("a budget of $3,000", "a budget of $3,500"),
     ],
 )
 def test_a_decision_supersedes_the_one_it_names_or_revises(first: str, second: str) -> None:
@@ -90,6 +91,7 @@ def test_a_decision_supersedes_the_one_it_names_or_revises(first: str, second: s
     ("first", "second"),
     [
         ("use SQLite", "use pytest"),
+        ("fix bug 12", "fix bug 13"),
         ("use Python for the backend", "use React for the frontend"),
         ("use PostgreSQL instead of SQLite", "use ruff"),
     ],

@@ -288,6 +288,15 @@ def test_any_history_is_drawn_from_alike_each_time_and_in_any_pieces(history: li
     assert {entry.id for entry in pieces} == {entry.id for entry in whole}
 
 
+def test_of_a_sentence_without_end_only_so_much_is_looked_at() -> None:
+    text = ", ".join(f"we decided to call box {number} Robert" for number in range(120))
+    assert 1 < len(drawn(text)) <= 24
+
+
+def test_a_page_that_was_pasted_is_nobodys_statement() -> None:
+    assert parts("We decided to use SQLite. " + "And so on. " * 600) == []
+
+
 @given(st.text(max_size=300))
 def test_any_text_is_taken(text: str) -> None:
     for entry in drawn(text.replace("\x00", "")):

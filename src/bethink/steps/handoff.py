@@ -27,24 +27,23 @@ from bethink.steps.append import append
 from bethink.steps.derive import derive
 from bethink.steps.state import made, state_items, there
 from bethink.storage.base import Put, Read, Scan, Scope
-from bethink.threads import ThreadInfo
+from bethink.threads import HANDOFF, ThreadInfo
 from bethink.values import Namespace, check_id, check_namespace, check_text
 
 __all__ = ["conclude", "hand_on", "handed_items", "handoffs", "namespace_of_handoff", "parent_of", "task_message"]
 
-_SEGMENT = "handoff"
 _TASK_ID = "task"
 
 
 def namespace_of_handoff(namespace: Namespace, child_id: str) -> Namespace:
     """Where the thread of a specialist lives."""
-    return check_namespace((*namespace, _SEGMENT, check_id(child_id, "thread_id")))
+    return check_namespace((*namespace, HANDOFF, check_id(child_id, "thread_id")))
 
 
 def parent_of(engine: Engine, namespace: Namespace, thread_id: str) -> tuple[Namespace, str] | None:
     """The namespace and thread that handed work to this one; None for any other thread."""
     # Looked up only where a specialist's thread can be: all other contexts do not pay for it.
-    if len(namespace) < 3 or namespace[-2:] != (_SEGMENT, thread_id):
+    if len(namespace) < 3 or namespace[-2:] != (HANDOFF, thread_id):
         return None
     handed_from = there(engine, namespace, thread_id).handed_from
     return None if handed_from is None else (namespace[:-2], handed_from)
@@ -91,13 +90,13 @@ def hand_on(
     below = namespace_of_handoff(namespace, child_id)
     with engine.telemetry.span("handoff", namespace=namespace, thread_id=thread_id):
         made(engine, namespace, thread_id)
-        append(engine, below, child_id, (message,), metadata={_SEGMENT: {"thread": thread_id}})
+        append(engine, below, child_id, (message,), metadata={HANDOFF: {"thread": thread_id}})
     return below
 
 
 def handoffs(engine: Engine, namespace: Namespace, thread_id: str) -> list[ThreadInfo]:
     """The threads of specialists that a thread has handed work to, oldest first."""
-    pages = engine.pages(Scan(what="threads", scope=Scope((*namespace, _SEGMENT), subtree=True)))
+    pages = engine.pages(Scan(what="threads", scope=Scope((*namespace, HANDOFF), subtree=True)))
     depth = len(namespace) + 2
     return [
         info
@@ -147,7 +146,7 @@ def conclude(
             role="assistant",
             content=text,
             name=check_id(name, "name"),
-            metadata={_SEGMENT: thread_id},
+            metadata={HANDOFF: thread_id},
         ),
         "conclude",
     )

@@ -21,6 +21,7 @@ from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
 from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
+from bethink.threads import HANDOFF
 from bethink.values import Namespace
 
 __all__ = ["forget"]
@@ -247,11 +248,16 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
                 record_ids={record_id for owner, record_id in gone.records | gone.changed if owner == namespace},
                 node_ids={node_id for owner, node_id in gone.nodes if owner == namespace},
             )
-            or any((namespace[:depth], line.id) in gone.entries for depth in range(1, len(namespace)) for line in receipt.lines)
+            or any((namespace[:depth], line.id) in gone.entries for depth in _above(namespace) for line in receipt.lines)
         ):
             del state.receipts[key]
             state.usage.pop(key, None)
             gone.receipts += 1
+
+
+def _above(namespace: Namespace) -> list[int]:
+    """The lengths of the namespaces that have handed work to this one."""
+    return [depth for depth in range(1, len(namespace)) if namespace[depth] == HANDOFF]
 
 
 def _ids(keys: set[Key]) -> tuple[str, ...]:

@@ -102,17 +102,18 @@ class ForgetStateContract(ContractBase):
         assert [each.id for each in entries(store, "other")] == ["e2"]
         assert store.verify((_WORDS,)).clean
 
-    def test_receipts_of_the_namespaces_below_that_show_it_go(self, store: Store) -> None:
-        below, beside = (*NS, "handoff", "x"), (f"{NS[0]}", f"{NS[1]}2")
+    def test_receipts_of_specialists_that_show_it_go(self, store: Store) -> None:
+        below, beside, other = (*NS, "handoff", "x"), (NS[0], f"{NS[1]}2", "handoff", "x"), (*NS, "work", "x")
         append(store, say("m1"))
         put(store, entry("e1", "one", source("m1")), entry("e2", "two"))
-        for namespace in (below, beside):
+        for namespace in (below, beside, other):
             append(store, say("n1"), namespace=namespace)
             put(store, namespace=namespace, receipt=receipt("c1", shown("record", "e1")))
             put(store, namespace=namespace, receipt=receipt("c2", shown("record", "e2")))
         assert forget(store, message_id="m1").receipts == 1
         assert [each.id for each in get(store, below, receipts=("c1", "c2")).receipts] == ["c2"]
-        assert [each.id for each in get(store, beside, receipts=("c1", "c2")).receipts] == ["c1", "c2"]
+        for namespace in (beside, other):
+            assert [each.id for each in get(store, namespace, receipts=("c1", "c2")).receipts] == ["c1", "c2"]
 
 
 class ForkStateContract(ContractBase):

@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.compaction.sentences import is_fence, sentences
 from bethink.ids import derived_id
-from bethink.insights.clauses import own_words, written_out
+from bethink.insights.clauses import MAX_OWN_LENGTH, own_words, written_out
 from bethink.insights.english import FILLER, HEDGE, HYPOTHETICAL
 from bethink.insights.state.files import written_by
 from bethink.insights.state.keys import key_of, left_in, old_in, reason_in
@@ -42,6 +42,9 @@ __all__ = ["draw"]
 
 _LONGEST = 200
 """Characters of an entry. What is longer is a paragraph and no entry."""
+
+_MOST_CLAUSES = 24
+"""Of a sentence. One of more is a list or a paste, and looking at all of it would be quadratic."""
 
 _INLINE_CODE = re.compile(r"`([^`\s]{1,100})`")
 _BOLD = re.compile(r"\*\*")
@@ -142,6 +145,8 @@ def _entry(found: _Found, message: Message, thread_id: str, now: datetime) -> St
 
 def _of_text(text: str, *, by_user: bool) -> Iterator[_Found]:
     hints = SAID if by_user else REPORTED
+    if len(text) > MAX_OWN_LENGTH:
+        return
     if not _hinted(text, hints) and "[" not in text:
         return
     own = own_words(_BOLD.sub("  ", _INLINE_CODE.sub(r"  \1", text)))
@@ -233,7 +238,7 @@ def _starts(body: str) -> Iterator[tuple[int, bool]]:
         places.setdefault(filler.end(), True)
     for mark in _CLAUSE.finditer(body):
         places.setdefault(mark.end(), False)
-    yield from sorted(places.items())
+    yield from sorted(places.items())[:_MOST_CLAUSES]
 
 
 def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) -> _Found | None:

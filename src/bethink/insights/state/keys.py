@@ -21,6 +21,7 @@ _OLD = re.compile(
     r"(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
     re.IGNORECASE,
 )
+_AMOUNT = re.compile(r"\b(to|at|of|by|until|within|under|than) (?:[€$£] ?)?\d[\d.,:]*(?:%|(?:am|pm|k|m)\b)?", re.IGNORECASE)
 _LEFT = re.compile(
     r"\b(?:changed (?:our|my) minds? (?:about|on)|forget(?: about)?|scrap|drop|dropping|moving away from) "
     r"(?P<old>[^,;:]{2,60})",
@@ -41,8 +42,9 @@ def content_of(text: str) -> frozenset[str]:
 def key_of(part: StatePart, text: str, ref: str = "") -> str:
     """What an entry is about, for `StateEntry.key`.
 
-    Of decisions: the part that something is given ("use SQLite as the database"), else its words without its figures, so that
-    "budget 3,000" and "budget 3,500" are one decision revised. Of an artifact, where it is.
+    Of decisions: the part that something is given ("use SQLite as the database"), else its words without its amounts, so that
+    "a budget of 3,000" and "a budget of 3,500" are one decision revised ("fix bug 12" and "fix bug 13" are two). Of an
+    artifact, where it is.
     """
     from bethink.retrieval.terms import index_terms, stop_words
 
@@ -53,9 +55,7 @@ def key_of(part: StatePart, text: str, ref: str = "") -> str:
     role = _ROLE.search(text) if part == "decision" else None
     if role:
         return f"as:{' '.join(sorted(content_of(role['role'])))}"
-    terms = index_terms(text).split()
-    if part == "decision":
-        terms = [term for term in terms if not term[0].isdigit()]
+    terms = index_terms(_AMOUNT.sub(r"\1", text) if part == "decision" else text).split()
     return " ".join(term for term in terms if term not in stop_words) or text.casefold()
 
 

@@ -33,6 +33,7 @@ from bethink.storage.sqlite.values import (
     namespace_of,
     path_range,
 )
+from bethink.threads import HANDOFF
 
 __all__ = ["forget"]
 
@@ -357,15 +358,15 @@ def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
 
 
 def _showing_below(database: Database, namespace: int, removed: list[AnyRecord]) -> list[int]:
-    """Receipts of the namespaces below that show an entry of a state that was removed."""
+    """Receipts of specialists' threads that show an entry of a state that was removed."""
     entries = {record.id for record in removed if isinstance(record, StateEntry)}
     if not entries:
         return []
     path = database.execute(q.path_by_id, (namespace,))[0][0]
+    handed = Scope((*namespace_of(path), HANDOFF), subtree=True)
     return [
         number
-        for below, *_ in database.execute(q.namespaces_in_scope, path_range(Scope(namespace_of(path), subtree=True)))
-        if below != namespace
+        for below, *_ in database.execute(q.namespaces_in_scope, path_range(handed))
         for number, body in database.execute(q.receipts_of_namespace, (below,))
         if any(line.id in entries for line in decode_receipt(body).lines if line.of == "record")
     ]
