@@ -138,7 +138,18 @@ def test_version() -> None:
         (["end", "trip"], {"thread_id", "summary"}),
         (
             ["context", "trip", "--budget", "500"],
-            {"receipt", "budget", "tokens", "lines", "omitted", "explanation", "messages"},
+            {
+                "receipt",
+                "budget",
+                "tokens",
+                "headroom",
+                "load",
+                "sections",
+                "lines",
+                "omitted",
+                "explanation",
+                "messages",
+            },
         ),
         (["recall", "Where does she live?", "-k", "2"], {"hits", "pending", "empty_reason", "legs"}),
         (["profile", "--history"], {"subject", "entries", "history"}),
@@ -161,6 +172,16 @@ def test_json_is_one_document_and_text_is_plain(shell: Shell, arguments: Sequenc
     if arguments[0] != "export":
         assert max(map(len, shown.splitlines())) <= 80
     assert shell.json(*arguments).keys() == keys
+
+
+def test_a_context_is_counted_for_a_model_and_shortened_by_option(shell: Shell) -> None:
+    shell.json("add", "trip", "user", "Is there a night train to Porto in June? " * 200)
+    assert shell.error("context", "trip", "--budget", "300", code=2)["type"] == "BudgetError"
+    made = shell.json("context", "trip", "--budget", "300", "--for-model", "gpt-4o", "--oversize", "cut")
+    assert made["tokens"] == sum(made["sections"].values()) <= 300
+    assert made["headroom"] == 300 - made["tokens"]
+    assert "are not shown" in made["messages"][-1]["content"]
+    assert "tokens (" in shell.text("context", "trip", "--budget", "300", "--oversize", "cut")
 
 
 def test_messages_are_shown_in_order_and_the_newest_first_to_stay(shell: Shell) -> None:
