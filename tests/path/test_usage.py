@@ -217,7 +217,7 @@ class Refusing:
 
 def test_a_context_is_not_lost_to_usage_that_cannot_be_written(tmp_path: Path) -> None:
     store = Refusing(SqliteStore(tmp_path / "m.db"))
-    with Memory(store=store, embedder=None) as memory:  # type: ignore[arg-type]
+    with Memory(store=store, embedder=None) as memory:
         thread = memory.thread("t")
         talk(thread, 2)
         context = thread.context()
