@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ LOG = "".join(f"line {number} of the log\n" for number in range(4_000))
 PASTE = "".join(f"Sentence {number} of what I pasted says something. " for number in range(1_500))
 
 
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(clock=FrozenClock(START), embedder=None) as memory:
+@pytest.fixture(params=["memory", "sqlite"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    path = ":memory:" if request.param == "memory" else tmp_path / "agent.db"
+    with Memory(path, clock=FrozenClock(START), embedder=None) as memory:
         yield memory
 
 

@@ -19,7 +19,7 @@ from bethink.storage.base import Get, Read, Scope
 from bethink.testing.doubles import FrozenClock, Scripted, ScriptedModel, summing_up
 from bethink.testing.strategies import histories, texts
 
-EXAMPLES = int(os.environ.get("RANDOM_HISTORIES", "10000")) // 200
+EXAMPLES = max(8, int(os.environ.get("RANDOM_HISTORIES", "10000")) // 200)
 SMALL = Settings(segment_messages=4, node_fan_in=2, node_tokens=40, refine="manual", model_window=2_000)
 COUNT = BuiltinCounter().count
 

@@ -251,6 +251,21 @@ def test_an_export_brings_it_back(memory: Memory, thread: Thread, tmp_path: Path
         assert other.thread("build").state() == state
 
 
+def test_an_export_keeps_the_order_though_seqs_begin_anew(memory: Memory, thread: Thread, tmp_path: Path) -> None:
+    first = [thread.add("user", f"Remark {number}.") for number in range(5)]
+    thread.set_state(goal="set early")
+    thread.add("user", GOAL)
+    for message in first[:4]:
+        memory.forget(message=message.id)
+    file = tmp_path / "all.jsonl"
+    file.write_bytes(b"".join(memory.export()))
+    with Memory(namespace=("acme", "mara"), embedder=None) as other:
+        other.import_file(file)
+        again = other.thread("build")
+        assert words(again.state()) == ["ship version 1.0 by 30 June"]
+        assert words(again.set_state(goal="set late")) == ["set late"]
+
+
 # -- projects -------------------------------------------------------------------------------------------------------------
 
 

@@ -94,6 +94,9 @@ def test_a_statement_of_the_work_is_drawn(text: str, part: str, expected: str) -
         "I decided to do it.",
         "We haven't finished the slides.",
         "I've almost finished the slides.",
+        "I've completed 40% of it by March.",
+        "I finished half of the slides.",
+        "I've fixed it.",
         "Once the migration is done, tell me.",
         "Is the migration done?",
         "What is the goal of this project?",
@@ -170,6 +173,8 @@ def test_a_decision_has_its_reason(text: str, because: str) -> None:
         ("We've chosen FastAPI over Flask.", "Flask"),
         ("We're switching from SQLite to PostgreSQL.", "SQLite"),
         ("We decided against MongoDB.", "MongoDB"),
+        ("We changed our minds about SQLite: we'll use PostgreSQL.", "SQLite"),
+        ("Forget Flask, let's go with FastAPI.", "Flask"),
         ("We decided to talk it over dinner.", ""),
     ],
 )

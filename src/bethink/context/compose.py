@@ -187,70 +187,82 @@ def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Sett
     """The newest user message, what follows it, and of what is older as many whole groups as fit."""
     how = settings.oversize
     at, start = _current_turn(found)
+    turn, older = found.recent[start:], found.recent[: start if at is None else at]
     question = None if at is None else found.recent[at]
-    turn = found.recent[start:]
-    sizes = found.sizes
-    in_turn = sum([sizes[group.number] for group in turn])
-    asked = 0 if question is None else sizes[question.number]
+    asked = 0 if question is None else found.sizes[question.number]
+    in_turn = sum([found.sizes[group.number] for group in turn])
     if how.question == "error" or question is None:
         room.check("newest user message", asked)
     if how.turn == "error" and turn:
         room.check("current turn", asked + in_turn)
 
-    cuts: dict[int, tuple[Cut, ...]] = {}
-    kept: list[Group] = []
-    dropped: list[Group] = []
-    # What has to be shortened anyway is to leave the memory block some room, though not more than it takes itself.
-    high = int(settings.compaction_trigger * room.whole) - (room.fixed - room.around)
-    used = 0
+    chosen = _Chosen(found.sizes, room, measure, settings)
     if question is not None:
-        used = asked
-        fair = room.left - min(in_turn, room.left // 2)
-        if how.question == "cut" and asked > fair:
-            rooms = (max(min(fair, high), fair // 2), fair, room.left)
-            shortened = cut_to_fit(question.messages, rooms, measure, how)
-            if shortened is None:
-                room.check("newest user message", asked)
-                shortened = {}
-            cuts |= shortened
-            used = _shown_size(question, shortened, asked, measure)
-        kept.append(question)
+        # What follows it has half of the room, if it needs as much and the question may be cut for it.
+        fair = chosen.left - min(in_turn, chosen.left // 2)
+        if not chosen.take(question, whole=chosen.left if how.question == "error" else fair, fair=fair):
+            room.check("newest user message", asked)
+            chosen.keep(question, asked)
+    dropped: list[Group] = []
     for group in reversed(turn):
-        size = sizes[group.number]
-        in_turn -= size
-        left = room.left - used
-        if size > left:
-            # What is older of the turn has half of what is left, if it needs as much.
-            fair = left - min(in_turn, left // 2)
-            rooms = (max(min(fair, high - used), fair // 2), fair, left)
-            shortened = cut_to_fit(group.messages, rooms, measure, how) if left > 0 else None
-            if shortened is None:
-                dropped.append(group)
-                continue
-            cuts |= shortened
-            size = _shown_size(group, shortened, size, measure)
-        used += size
-        kept.append(group)
-    from_question = used
-    older = found.recent[:start] if at is None else found.recent[:at]
+        # What is older of the turn has half of what is left, if it needs as much and this group has to be cut anyway.
+        in_turn -= found.sizes[group.number]
+        fair = chosen.left - min(in_turn, chosen.left // 2)
+        if not chosen.take(group, whole=chosen.left, fair=fair):
+            dropped.append(group)
+    from_question = chosen.used
     for position in range(len(older) - 1, -1, -1):
-        size = sizes[older[position].number]
-        if used + size > room.left:
+        size = found.sizes[older[position].number]
+        if size > chosen.left:
             # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
             dropped += older[: position + 1]
             break
-        used += size
-        kept.append(older[position])
-    kept.sort(key=lambda group: group.last_seq)
+        chosen.keep(older[position], size)
+    groups = sorted(chosen.kept, key=lambda group: group.last_seq)
     return _Recent(
-        messages=tuple([message for group in kept for message in group.messages]),
-        tokens=used,
+        messages=tuple([message for group in groups for message in group.messages]),
+        tokens=chosen.used,
         question=0 if question is None else question.messages[0].seq,
         from_question=from_question,
-        cuts=cuts,
-        omitted=tuple([_did_not_fit(group, sizes[group.number]) for group in dropped]),
+        cuts=chosen.cuts,
+        omitted=tuple([_did_not_fit(group, found.sizes[group.number]) for group in dropped]),
         dropped=tuple(dropped),
     )
+
+
+class _Chosen:
+    """The groups chosen so far, and the room that is left."""
+
+    def __init__(self, sizes: Mapping[int, int], room: _Room, measure: Measure, settings: Settings) -> None:
+        self._sizes, self._measure, self._how = sizes, measure, settings.oversize
+        # What has to be cut anyway is to leave the memory block some room, though not more than it takes itself.
+        self._high = int(settings.compaction_trigger * room.whole) - (room.fixed - room.around)
+        self.left = room.left
+        self.used = 0
+        self.kept: list[Group] = []
+        self.cuts: dict[int, tuple[Cut, ...]] = {}
+
+    def keep(self, group: Group, size: int) -> None:
+        self.kept.append(group)
+        self.used += size
+        self.left -= size
+
+    def take(self, group: Group, *, whole: int, fair: int) -> bool:
+        """Keep a group, verbatim up to `whole` tokens; cut to about `fair` tokens, or at least to what is left, if it has more.
+        False if it cannot be.
+        """
+        size = self._sizes[group.number]
+        if size > whole:
+            if self.left < 1:
+                return False
+            rooms = (max(min(fair, self._high - self.used), fair // 2), fair, self.left)
+            cuts = cut_to_fit(group.messages, rooms, self._measure, self._how)
+            if cuts is None:
+                return False
+            self.cuts |= cuts
+            size = self._measure.messages(with_cuts(group.messages, cuts))
+        self.keep(group, size)
+        return True
 
 
 def _current_turn(found: Sources) -> tuple[int | None, int]:
@@ -270,10 +282,6 @@ def _current_turn(found: Sources) -> tuple[int | None, int]:
         follow = [index for index, group in enumerate(found.recent) if group.last_seq > pinned]
         return None, follow[0] if follow else len(found.recent)
     return None, max(0, len(found.recent) - 1)
-
-
-def _shown_size(group: Group, cuts: Cuts, size: int, measure: Measure) -> int:
-    return measure.messages(with_cuts(group.messages, cuts)) if cuts else size
 
 
 def _did_not_fit(group: Group, size: int) -> str:

@@ -30,7 +30,7 @@ def load_of(tokens: int, budget: int) -> Load:
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A part of a context: how many messages, lines or tools, and their tokens.
+    """A part of a context: how many messages or lines (1 of what is neither), and their tokens.
 
     `messages` are the seqs of messages shown verbatim, as inclusive ranges; () for lines of the memory block.
     """

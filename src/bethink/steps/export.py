@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+
+import msgspec
 
 from bethink.checkpoints import CheckpointInfo
 from bethink.engine import Engine
+from bethink.errors import NotFound
 from bethink.importing.jsonl import PlacedCheckpoint, export_line
+from bethink.records import StateEntry
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, What
 from bethink.threads import ThreadInfo
+from bethink.values import Namespace
 
 __all__ = ["export"]
 
@@ -22,13 +28,37 @@ def export(engine: Engine, scope: Scope) -> Iterator[bytes]:
     Raises:
         CorruptStore: a checkpoint is damaged; prune it, or restore the file.
     """
+    places = _Places(engine)
     for what in _ORDER:
         for item in engine.pages(Scan(what=what, scope=scope)):
             assert isinstance(item, (ThreadInfo, StoredMessage, StoredRecord)), "a page holds what was asked for"
-            yield export_line(item)
+            yield export_line(places.of(item) if isinstance(item, StoredRecord) else item)
     for info in engine.pages(Scan(what="checkpoints", scope=scope)):
         assert isinstance(info, CheckpointInfo), "a page holds what was asked for"
         yield from map(export_line, _placed(engine, info))
+
+
+class _Places:
+    """Entries of states with the seqs that their threads will have when they are imported: those have no gaps."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._thread: tuple[Namespace, str] | None = None
+        self._seqs: list[int] = []
+
+    def of(self, stored: StoredRecord) -> StoredRecord:
+        record = stored.record
+        if not isinstance(record, StateEntry):
+            return stored
+        if self._thread != (stored.namespace, record.thread_id):
+            try:
+                read = self._engine.store.read(Read(namespace=stored.namespace, thread_id=record.thread_id))
+            except NotFound:
+                # Forgotten since the record was read.
+                return stored
+            self._thread = stored.namespace, record.thread_id
+            self._seqs = [message.seq for message in read.messages]
+        return StoredRecord(stored.namespace, msgspec.structs.replace(record, seq=bisect_right(self._seqs, record.seq)))
 
 
 def _placed(engine: Engine, info: CheckpointInfo) -> Iterator[PlacedCheckpoint]:

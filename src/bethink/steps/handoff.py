@@ -89,8 +89,9 @@ def hand_on(
     if needed > budget:
         raise BudgetError(budget, needed, parts)
     below = namespace_of_handoff(namespace, child_id)
-    made(engine, namespace, thread_id)
-    append(engine, below, child_id, (message,), metadata={_SEGMENT: {"thread": thread_id}})
+    with engine.telemetry.span("handoff", namespace=namespace, thread_id=thread_id):
+        made(engine, namespace, thread_id)
+        append(engine, below, child_id, (message,), metadata={_SEGMENT: {"thread": thread_id}})
     return below
 
 

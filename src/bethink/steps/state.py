@@ -28,8 +28,9 @@ _MOST = 24
 
 def read_state(engine: Engine, namespace: Namespace, thread_id: str) -> State:
     """The state of a thread, or of the project that it is part of; what was said since is drawn first."""
-    derive(engine, namespace)
-    return state_of(engine, namespace, thread_id)
+    with engine.telemetry.span("state", namespace=namespace, thread_id=thread_id):
+        derive(engine, namespace)
+        return state_of(engine, namespace, thread_id)
 
 
 def state_of(engine: Engine, namespace: Namespace, thread_id: str) -> State:

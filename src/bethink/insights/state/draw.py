@@ -20,7 +20,7 @@ from bethink.ids import derived_id
 from bethink.insights.clauses import own_words, written_out
 from bethink.insights.english import FILLER, HEDGE, HYPOTHETICAL
 from bethink.insights.state.files import written_by
-from bethink.insights.state.keys import key_of, old_in, reason_in
+from bethink.insights.state.keys import key_of, left_in, old_in, reason_in
 from bethink.insights.state.rules import (
     HANGING,
     MADE,
@@ -65,6 +65,7 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _SPLIT = re.compile(r"[,:] ")
+_OF_IT = re.compile(r"(?:it|them)\b", re.IGNORECASE)
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -78,6 +79,7 @@ class _Found(msgspec.Struct, frozen=True):
     ref: str = ""
     digest: str = ""
     key: str = ""
+    old: str = ""
     place: int = 0
 
 
@@ -129,7 +131,7 @@ def _entry(found: _Found, message: Message, thread_id: str, now: datetime) -> St
         place=found.place or found.start,
         because=found.because,
         key=key,
-        old=old_in(found.text) if found.part == "decision" else "",
+        old=found.old,
         ref=found.ref,
         digest=found.digest,
     )
@@ -248,7 +250,7 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
     # A question may end so: "which region to deploy to".
     if rule.part != "question" and HANGING.search(value):
         return None
-    if rule.part == "decision" and POINTING.match(value):
+    if (rule.part == "decision" and POINTING.match(value)) or (rule.part == "task" and _OF_IT.match(value)):
         return None
     if rule.part in ("decision", "goal", "task") and HEDGE.search(value):
         return None
@@ -257,7 +259,9 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
     if rule.part == "phase" and len(value.split()) > 6:
         return None
     key = f"about:{groups['key'].lower().strip()}" if groups.get("key") else ""
-    return _Found(rule.part, text, start, end, because=because if rule.part == "decision" else "", key=key)
+    if rule.part != "decision":
+        return _Found(rule.part, text, start, end, key=key)
+    return _Found(rule.part, text, start, end, because=because, old=old_in(text) or left_in(lead))
 
 
 def _files(body: str, start: int, end: int) -> Iterator[_Found]:

@@ -6,7 +6,7 @@ import re
 
 from bethink.records import StatePart
 
-__all__ = ["content_of", "key_of", "old_in", "reason_in"]
+__all__ = ["content_of", "key_of", "left_in", "old_in", "reason_in"]
 
 _ROLE = re.compile(r"\bas (?:the|our|its|my) (?P<role>[\w -]{3,40})$", re.IGNORECASE)
 _REASON = re.compile(
@@ -19,6 +19,11 @@ _REASON = re.compile(
 _OLD = re.compile(
     r"\b(?:instead of|rather than|in place of|over (?=(?-i:[A-Z]))|from (?=.+ to )) ?"
     r"(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
+    re.IGNORECASE,
+)
+_LEFT = re.compile(
+    r"\b(?:changed (?:our|my) minds? (?:about|on)|forget(?: about)?|scrap|drop|dropping|moving away from) "
+    r"(?P<old>[^,;:]{2,60})",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+)", re.IGNORECASE)
@@ -57,6 +62,12 @@ def key_of(part: StatePart, text: str, ref: str = "") -> str:
 def old_in(text: str) -> str:
     """The words of what a decision replaces: "use PostgreSQL instead of SQLite", "against SQLite". "" where it names none."""
     found = _AGAINST.match(text) or _OLD.search(text)
+    return found["old"].strip() if found else ""
+
+
+def left_in(lead: str) -> str:
+    """The same of what stands before a decision: "we changed our minds about SQLite: we will use PostgreSQL"."""
+    found = _LEFT.search(lead)
     return found["old"].strip() if found else ""
 
 

@@ -154,7 +154,11 @@ RULES: tuple[Rule, ...] = (
     ),
     # What is done.
     _rule("task", r"(?:done|completed|finished|shipped): (?P<value>.+)", line=True),
-    _rule("task", rf"{_I} (?:have )?(?P<verb>finished|completed) (?P<value>(?!up\b|off\b|it\b).+)", "{verb} {value}"),
+    _rule(
+        "task",
+        rf"{_I} (?:have )?(?P<verb>finished|completed) (?P<value>(?!up\b|off\b|half\b|part\b|\d+ ?%).+)",
+        "{verb} {value}",
+    ),
     _rule("task", rf"{_I} have (?:successfully )?(?P<verb>{_WORKED_ON}) (?P<value>.+)", "{verb} {value}"),
     _rule("task", rf"{_I} (?:successfully )?(?P<verb>{_WORKED}) (?P<value>.+)", "{verb} {value}"),
     _rule(
