@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -99,6 +101,38 @@ def test_V038_a_thread_that_is_forgotten_while_a_fold_is_made_stays_forgotten() 
         memory.thread("t").context()
     assert memory.threads() == []
     assert not any("team 3" in line.text for line in memory.thread("t").context().lines)
+
+
+ADDING = """
+import sys
+from bethink import Memory
+from bethink.testing.doubles import HashEmbedder
+
+with Memory(sys.argv[1], embedder=HashEmbedder()) as memory:
+    memory.store("the heron stands in the pond")
+    memory.flush()
+"""
+
+
+def test_V041_what_another_process_adds_is_in_every_way_of_looking_also_after_reopening(tmp_path: Path) -> None:
+    def ways(memory: Memory) -> list[list[str]]:
+        listed = [record.text for record in memory.records("note")]
+        of_words = memory.recall("heron")
+        of_vectors = memory.recall("the heron stands in the pond")
+        assert "dense" in of_vectors.legs
+        return [listed, [hit.text for hit in of_words], [hit.text for hit in of_vectors]]
+
+    path = tmp_path / "a.db"
+    with Memory(path, embedder=HashEmbedder()) as memory:
+        memory.store("red kite")
+        memory.flush()
+        assert [len(found) for found in ways(memory)] == [1, 0, 0]
+        subprocess.run([sys.executable, "-c", ADDING, str(path)], check=True)
+        seen = ways(memory)
+        assert seen[0] == ["red kite", "the heron stands in the pond"]
+        assert seen[1] == seen[2] == ["the heron stands in the pond"]
+    with Memory(path, embedder=HashEmbedder()) as memory:
+        assert ways(memory) == seen
 
 
 def test_V047_making_a_thread_twice_at_once_is_making_it_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -154,3 +155,17 @@ def test_V007_a_large_newest_result_is_shortened_with_its_call_or_it_is_an_error
             shown(context)
     assert refused
     assert shortened
+
+
+@pytest.mark.parametrize("policy", [Hybrid(), Summarize(0.5, Messages(4)), TokenWindow(900)], ids=str)
+def test_V063_a_call_with_a_long_argument_takes_the_room_it_needs(policy: Policy) -> None:
+    asked = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": json.dumps({"rows": ["row"] * 9_000})}}
+    saving = {"role": "assistant", "content": "", "tool_calls": [asked]}
+    thread = [user("save it"), saving, result("c1", "saved"), assistant("done"), user("and now?")]
+    (small,) = contexts(thread, policy, [1_000])
+    assert shown(small) == set()
+    (decision,) = [each for each in small.explain().decisions if (2, 3) in each.messages or (1, 3) in each.messages]
+    assert decision.done in ("folded", "left out")
+    if policy != TokenWindow(900):
+        (large,) = contexts(thread, policy, [60_000])
+        assert shown(large) == {"c1"}
