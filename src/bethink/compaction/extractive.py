@@ -6,11 +6,10 @@
 A statement's weight is its closeness to the centroid of the span (TF-IDF, cosine; Radev, Jing, Styś and Tam, "Centroid-based
 summarization of multiple documents", Information Processing and Management 40, 2004), more for a decision or a commitment,
 less for a question, a courtesy, a fragment, or half a sentence. Its facts (see `facts`) count besides; a line of code counts for
-its facts alone, and what adds nothing is not chosen.
-Terms and facts count only as long as no
-chosen line has them, so the gain of a choice diminishes as the summary grows. Such a function is submodular: to choose the
-best gain per cost, over and over, does well (Lin and Bilmes, "Multi-document summarization via budgeted maximization of
-submodular functions", NAACL-HLT 2010), and a gain once computed is an upper bound later, which spares most of the work.
+its facts alone. Terms and facts count only as long as no chosen line has them, so the gain of a choice diminishes as the
+summary grows, and what adds nothing is not chosen. Such a function is submodular: to choose the best gain per cost, over and
+over, does well (Lin and Bilmes, "Multi-document summarization via budgeted maximization of submodular functions", NAACL-HLT
+2010), and a gain once computed is an upper bound later, which spares most of the work.
 
 Everything is deterministic; ties go to what was said first.
 """
