@@ -220,7 +220,8 @@ class Thread:
         return usage_of(self._engine, Scope(self.namespace), self._id)
 
     def refine(self, *, limit: int | None = None) -> RefineReport:
-        """Ask the language model for every summary of this thread that is due, and wait for it.
+        """Ask the language model for every summary of this thread that is due, and wait for it. Where `settings.importance`
+        says so, also how much the newest messages matter that have no score yet.
 
         The oldest span comes first, a node above others after these. A model's summary takes the place of the node it was made
         for; one that fails leaves everything as it was, is kept as a failed attempt, and is tried again after a wait that
@@ -229,6 +230,7 @@ class Thread:
 
         Args:
             limit: at most so many summaries. Each takes one call, or several where its messages do not fit the model's window.
+                Scores take one call for 40 messages, and four at most.
 
         Raises:
             InvalidInput: the memory has no language model, or an asynchronous one; or the limit is below 1.

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bethink import AsyncMemory, InvalidInput, Memory, Message, Policy, Scored, Settings, Tiers
-from bethink.compaction.model_scores import MOST_AT_ONCE
+from bethink import AsyncMemory, InvalidInput, Limits, Memory, Message, Policy, Scored, Settings, Tiers
+from bethink.compaction.model_scores import MOST_AT_ONCE, MOST_IN_CALL
 from bethink.compaction.plan import Plan
 from bethink.compaction.policies import Room
 from bethink.messages import Group
@@ -247,6 +247,23 @@ def test_an_asynchronous_model_scores_as_well() -> None:
             return (await thread.refine()).scored, [scored.score for scored in (await thread.scores()).values()]
 
     assert asyncio.run(talk()) == (2, [9, 2])
+
+
+def test_a_limit_of_the_model_holds_for_scores_too() -> None:
+    thread = memory_of(judge, limits=Limits(model_calls=2)).thread("t")
+    thread.append(said(*(f"word {number}" for number in range(3 * MOST_IN_CALL))))
+    report = thread.refine()
+    assert (report.scored, report.unscored) == (2 * MOST_IN_CALL, MOST_IN_CALL)
+    assert (report.limited, report.score_failure, report.usage.calls) == ("model_calls", "", 2)
+    again = thread.refine()
+    assert (again.scored, again.unscored, again.limited, again.usage.calls) == (0, MOST_IN_CALL, "model_calls", 0)
+
+
+def test_a_call_for_scores_counts_in_the_usage_of_its_thread() -> None:
+    thread = memory_of(judge).thread("t")
+    thread.append(said("this matters"))
+    thread.refine()
+    assert thread.usage().model.calls == 1
 
 
 def test_a_thread_that_is_not_there_has_no_scores() -> None:

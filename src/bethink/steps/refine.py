@@ -201,10 +201,11 @@ class _Tally:
         self.seconds += answered.seconds
         self.overtaken += 1
 
-    def add_scores(self, judged: Judged, seconds: float, *, kept: bool, again: datetime) -> None:
+    def add_scores(self, judged: Judged, answered: Answered, *, kept: bool, again: datetime) -> None:
         """Count what came of asking for scores, which `limit` has nothing to do with."""
-        self.usage = plus(self.usage, judged.usage)
-        self.seconds += seconds
+        # Of the calls that were made: a limit may have refused the last one that the step asked for.
+        self.usage = plus(self.usage, *[call.usage for call in answered.calls])
+        self.seconds += answered.seconds
         self.out_of_reach = self.out_of_reach + 1 if judged.reason in ("error", "timeout") else 0
         self.scored += len(judged.scores) if kept else 0
         if judged.reason:
@@ -320,7 +321,7 @@ def _scores(
         # That is no failure of the model's.
         tally.limited, judged = meter.refusal.limit, msgspec.structs.replace(judged, reason="")
     kept = keep(engine, namespace, thread_id, model, judged)
-    tally.add_scores(judged, answered.seconds, kept=kept, again=engine.clock.now() + engine.settings.model_backoff.first)
+    tally.add_scores(judged, answered, kept=kept, again=engine.clock.now() + engine.settings.model_backoff.first)
     tally.unscored += len(messages) - (len(judged.scores) if kept else 0)
 
 
