@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -28,3 +29,9 @@ class ReferenceMachine(StoreMachine):
 
 TestReferenceMachine = ReferenceMachine.TestCase
 TestReferenceMachine.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+
+
+def test_no_sentence_of_the_contract_hides_another() -> None:
+    # Of two tests of one name, in two parts that a store inherits, only one would run.
+    named = Counter(name for part in StoreContract.__mro__ for name in vars(part) if name.startswith("test_"))
+    assert [name for name, count in named.items() if count > 1] == []

@@ -78,6 +78,7 @@ VERBS: dict[str, Verb] = {
     "checkpoint": Verb(lambda memory: memory.thread("t").checkpoint({"step": list(range(900))}, id="s4", view={"step": 4})),
     "resume": Verb(lambda memory: memory.thread("t").resume()),
     "prune": Verb(lambda memory: memory.thread("t").prune(keep=1)),
+    "promote": Verb(lambda memory: memory.thread("t").promote("m5")),
     "end": Verb(lambda memory: memory.thread("t").end(), at_once=False),
     "recall": Verb(lambda memory: memory.recall("team 7"), at_once=False),
     "forget a message": Verb(lambda memory: memory.forget(message="m2"), gone=True),
@@ -130,13 +131,13 @@ def opened(path: Path) -> Memory:
 
 
 def talk(memory: Memory) -> list[Any]:
-    """What somebody has been told is stored: messages and states."""
+    """What somebody has been told is stored: messages, states and tiers."""
     found: list[Any] = []
     for info in memory.threads(below=True):
         thread = memory.scope(*info.namespace[1:]).thread(info.thread_id)
         messages = [(each.seq, each.id, each.content, each.tool_calls) for each in thread.messages()]
         states = [(each.id, each.parent_id, each.seq, thread.resume(each.id).state) for each in thread.checkpoints()]
-        found.append((info.namespace, info.thread_id, messages, states))
+        found.append((info.namespace, info.thread_id, messages, states, thread.tiers()))
     return found
 
 

@@ -255,7 +255,7 @@ class ForgetRecordContract(ContractBase):
         assert hits(store, "bees") == hits(store, near="bees") == {"m1", "r2"}
         assert get(store, records=("r1",)).records == ()
 
-    def test_receipts_that_show_it_go(self, store: Store) -> None:
+    def test_receipts_that_show_the_record_go(self, store: Store) -> None:
         append(store, say("m1"))
         put(store, note("r1"), note("r2"), receipt=receipt("c1", shown("record", "r1")))
         put(store, receipt=receipt("c2", shown("record", "r2")))

@@ -338,7 +338,7 @@ class RefineContract(ContractBase):
         forget(folded)
         assert (folded.stats(EVERYTHING).nodes, folded.stats(EVERYTHING).attempts) == (0, 0)
 
-    def test_another_handle_sees_it(self, folded: Store) -> None:
+    def test_another_handle_sees_what_was_refined(self, folded: Store) -> None:
         refine(folded, N1, M1)
         other = self.reopen(folded)
         assert read(other, tree=True) == read(folded, tree=True)
