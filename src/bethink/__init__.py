@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from bethink.handoffs import Handoff
     from bethink.insights.state.values import Artifact, Entry, State
     from bethink.limits import Limits, LimitWarning
+    from bethink.marks import Scored, Tiered
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
@@ -130,6 +131,7 @@ __all__ = [
     "Reply",
     "Retention",
     "SchemaError",
+    "Scored",
     "SectionTokens",
     "Settings",
     "SlidingWindow",
@@ -146,6 +148,7 @@ __all__ = [
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
+    "Tiered",
     "Tiers",
     "TokenWindow",
     "Tokens",
@@ -202,6 +205,7 @@ _HOMES = {
     "handoffs": ("Handoff",),
     "insights.state.values": ("Artifact", "Entry", "State"),
     "limits": ("LimitWarning", "Limits"),
+    "marks": ("Scored", "Tiered"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),

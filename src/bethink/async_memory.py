@@ -27,6 +27,7 @@ from bethink.handoffs import Handoff
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
+from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
@@ -345,6 +346,15 @@ class AsyncThread:
 
     async def expand(self, node_id: str) -> list[Message]:
         return await _hop(self._sync.expand, node_id)
+
+    async def promote(self, message: int | str, tier: Tier = "permanent") -> Tier:
+        return await _hop(self._sync.promote, message, tier)
+
+    async def tiers(self) -> dict[int, Tiered]:
+        return await _hop(self._sync.tiers)
+
+    async def scores(self) -> dict[int, Scored]:
+        return await _hop(self._sync.scores)
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)

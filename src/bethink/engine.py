@@ -71,8 +71,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 class Watcher(Protocol):
     """Whoever has something to do when threads fold. No method raises, or takes long."""
 
-    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
-        """A thread with summaries was looked at; `folded` says whether some of them are new."""
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool, unscored: bool = False) -> None:
+        """A thread with summaries was looked at; `folded` says whether some of them are new, `unscored` that there are messages
+        enough to ask for their scores.
+        """
         ...
 
     def forgot(self) -> None:
@@ -162,10 +164,10 @@ class Engine:
         counter = counter_for(for_model)
         return Measure(self._counters.setdefault(counter.name, CachedCounter(counter)), for_model)
 
-    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool, unscored: bool = False) -> None:
         """Tell the watcher."""
         if self.watcher is not None:
-            self.watcher.notice(namespace, thread_id, folded=folded)
+            self.watcher.notice(namespace, thread_id, folded=folded, unscored=unscored)
 
     def close(self) -> None:
         """Close the store, after whoever watches has let go of it."""

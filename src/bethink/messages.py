@@ -100,7 +100,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         id: unique in its thread; appending an id again is a retry, not a second message.
         created_at: when it was said; aware UTC. The order in a thread is `seq`, never this.
         metadata: JSON of the caller's own.
-        tier: how long it stays in view.
+        tier: how long it stays in view, unless it is given another later (`Thread.promote`).
         external: True where the text was written by nobody in the conversation (a web page, a document).
         raw: what it came as, where the fields above do not say it all.
         seq, group: place in the thread, from 1; 0 before it is stored.

@@ -45,7 +45,7 @@ __all__ = [
     "Topic",
 ]
 
-Done: TypeAlias = Literal["folded", "left out", "waits", "shortened"]
+Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Polarity: TypeAlias = Literal["positive", "negative"]
 RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
@@ -249,11 +249,13 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What was done with messages of a thread that are not in a context verbatim, who decided it, and why.
+    """What was done with messages of a thread that are not in a context verbatim, or are for having been given another tier:
+    who decided it, and why.
 
     Attributes:
         policy: the name of the policy; "budget" where they did not fit, "pairing" where a result is awaited.
-        done: folded into summaries, left out of view, waiting for a result, or shown shortened.
+        done: folded into summaries, left out of view, waiting for a result, or shown shortened; or promoted: in view with
+            another tier than the one it was appended with.
         messages: which, as inclusive seq ranges in order.
         tokens: what they would take; 0 where that was not counted.
     """

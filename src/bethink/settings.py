@@ -124,6 +124,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
         refine_limit: in the background, at most so many summaries are asked for at a time: a long past costs no more after one
             fold than a short one, and is caught up with by and by.
+        importance: who says how much a message matters (see `Tiers`): rules, or the language model ("model"), which is asked
+            for many messages at once, whenever it is asked for summaries. What it has not scored yet goes by the rules.
         summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
             conversation.
         summary_instructions: what a model's summaries are to mind besides.
@@ -149,6 +151,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model_backoff: Backoff = Backoff()
     refine: Literal["background", "manual"] = "background"
     refine_limit: int = 8
+    importance: Literal["rules", "model"] = "rules"
     summary_language: str = ""
     summary_instructions: str = ""
 
@@ -177,6 +180,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
         if self.refine not in ("background", "manual"):
             raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
+        if self.importance not in ("rules", "model"):
+            raise InvalidInput("settings.importance", f"{self.importance!r}", 'use "rules" or "model"')
         if self.model_timeout is not None and self.model_timeout <= timedelta():
             raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")
         check_choice(self.memory_at, "settings.memory_at", MemoryPlace)

@@ -36,8 +36,8 @@ class Listener:
     """
 
     def begin(self, name: str, facts: Mapping[str, Any]) -> Any:
-        """A verb ("context", "append", "recall", ...) or a step of one ("recall.search") begins. What this returns is
-        given to the `end` of the same span."""
+        """A verb ("context", "append", "recall", ...) or a step of one ("recall.search") begins. A verb has its namespace among
+        its facts, a step has not. What this returns is given to the `end` of the same span."""
 
     def end(self, begun: Any, name: str, seconds: float, facts: Mapping[str, Any], error: type[BaseException] | None) -> None:
         """It has ended; `error` is what ended it early. `facts` are those of the beginning and what was found out since."""

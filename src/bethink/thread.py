@@ -16,6 +16,7 @@ from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.by_hand import Given as Stated
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import NO_LIMITS, Limits, budget_within
+from bethink.marks import Scored, Tiered
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
 from bethink.settings import Oversize
@@ -23,6 +24,7 @@ from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import Asked, asked_for, build_context
 from bethink.steps.handoff import conclude, hand_on, handoffs, namespace_of_handoff, task_message
+from bethink.steps.promote import promote, scores, tiers
 from bethink.steps.reflect import reflect
 from bethink.steps.state import read_state, set_state
 from bethink.steps.summaries import SummaryNode, expand, summaries
@@ -249,6 +251,33 @@ class Thread:
             NotFound: the thread has no such node.
         """
         return expand(self._engine, self.namespace, self._id, check_id(node_id, "node_id"))
+
+    def promote(self, message: int | str, tier: Tier = "permanent") -> Tier:
+        """Give a message another tier, higher or lower, from now on. Returns the tier it had.
+
+        The message itself stays as it was stored, and so does every context given before. One that becomes permanent is in
+        every context again, also when it was folded, with the call or the results that belong to it; one that is permanent no
+        longer takes its place among the others. System and developer messages stay in view whatever their tier. Doing it again
+        changes nothing.
+
+        Args:
+            message: its seq or its id.
+            tier: "permanent", "long_term", "working" or "ephemeral"; what the last three mean is for a policy, see `Tiers`.
+
+        Raises:
+            NotFound: no such message in this thread.
+        """
+        return promote(self._engine, self.namespace, self._id, message, tier)
+
+    def tiers(self) -> dict[int, Tiered]:
+        """The tiers that messages of this thread were given by `promote`, by seq, and when. {} if there is no such thread."""
+        return tiers(self._engine, self.namespace, self._id)
+
+    def scores(self) -> dict[int, Scored]:
+        """How much messages of this thread matter by the judgement of a model (`settings.importance`), by seq, oldest first.
+        Those that are not among them go by rules. Reads the whole thread; {} if there is none.
+        """
+        return scores(self._engine, self.namespace, self._id)
 
     def end(self) -> Summary | None:
         """End the session: write its summary, draw its insights, bring the profile up to date.

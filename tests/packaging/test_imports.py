@@ -21,7 +21,7 @@ LAYERS = (
     ("errors",),
     ("ids", "settings", "values"),
     ("messages",),
-    ("checkpoints", "models", "records", "retrieval.terms", "threads"),
+    ("checkpoints", "marks", "models", "records", "retrieval.terms", "threads"),
     ("usage",),
     ("formats", "limits", "storage.base"),
     ("compaction", "telemetry"),

@@ -24,7 +24,7 @@ from bethink.models.minilm import MiniLM
 from bethink.testing.doubles import ScriptedModel, summing_up
 
 VERBS = (
-    *("demo", "import", "export", "threads", "show", "add", "end", "checkpoints"),
+    *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
     *("summaries", "expand"),
     *("context", "replay", "recall", "profile", "store", "cite"),
@@ -131,13 +131,25 @@ def test_version() -> None:
     ("arguments", "keys"),
     [
         (["threads"], {"namespace", "threads"}),
-        (["show", "trip"], {"thread", "messages"}),
+        (["show", "trip"], {"thread", "messages", "tiers"}),
         (["add", "trip", "user", "Hello again."], {"thread_id", "message"}),
+        (["promote", "trip", "2"], {"thread_id", "message", "tier", "before"}),
         (["summaries", "trip"], {"thread_id", "folded_through", "summaries"}),
         (["end", "trip"], {"thread_id", "summary"}),
         (
             ["context", "trip", "--budget", "500"],
-            {"receipt", "budget", "tokens", "lines", "omitted", "explanation", "messages"},
+            {
+                "receipt",
+                "budget",
+                "tokens",
+                "headroom",
+                "load",
+                "sections",
+                "lines",
+                "omitted",
+                "explanation",
+                "messages",
+            },
         ),
         (["recall", "Where does she live?", "-k", "2"], {"hits", "pending", "empty_reason", "legs"}),
         (["profile", "--history"], {"subject", "entries", "history"}),
@@ -162,6 +174,16 @@ def test_json_is_one_document_and_text_is_plain(shell: Shell, arguments: Sequenc
     assert shell.json(*arguments).keys() == keys
 
 
+def test_a_context_is_counted_for_a_model_and_shortened_by_option(shell: Shell) -> None:
+    shell.json("add", "trip", "user", "Is there a night train to Porto in June? " * 200)
+    assert shell.error("context", "trip", "--budget", "300", code=2)["type"] == "BudgetError"
+    made = shell.json("context", "trip", "--budget", "300", "--for-model", "gpt-4o", "--oversize", "cut")
+    assert made["tokens"] == sum(made["sections"].values()) <= 300
+    assert made["headroom"] == 300 - made["tokens"]
+    assert "are not shown" in made["messages"][-1]["content"]
+    assert "tokens (" in shell.text("context", "trip", "--budget", "300", "--oversize", "cut")
+
+
 def test_messages_are_shown_in_order_and_the_newest_first_to_stay(shell: Shell) -> None:
     assert [message["seq"] for message in shell.json("show", "trip", "--limit", "2")["messages"]] == [4, 5]
     assert [message["seq"] for message in shell.json("show", "trip", "--all", "-n", "1")["messages"]] == [1, 2, 3, 4, 5]
@@ -171,6 +193,16 @@ def test_messages_are_shown_in_order_and_the_newest_first_to_stay(shell: Shell) 
 def test_an_added_message_is_the_next_of_its_thread(shell: Shell) -> None:
     message = shell.json("add", "trip", "user", "Hi.", "--name", "ada", "--metadata", '{"n": 1}')["message"]
     assert (message["seq"], message["role"], message["name"], message["metadata"]) == (6, "user", "ada", {"n": 1})
+
+
+def test_a_promoted_message_is_shown_with_its_tier_and_pinned(shell: Shell) -> None:
+    message = shell.json("show", "trip")["messages"][1]["id"]
+    found = shell.json("promote", "trip", "2")
+    assert found == {"thread_id": "trip", "message": "2", "tier": "permanent", "before": "working"}
+    assert shell.json("promote", "trip", message, "--tier", "long_term")["before"] == "permanent"
+    assert shell.json("show", "trip")["tiers"] == {"2": "long_term"}
+    assert "  long_term" in shell.text("show", "trip").splitlines()[2]
+    assert shell.error("promote", "trip", "9", code=3)["type"] == "NotFound"
 
 
 def test_a_context_keeps_its_budget_and_replays_to_the_same_messages(shell: Shell) -> None:

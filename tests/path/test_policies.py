@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from bethink import (
@@ -31,7 +30,6 @@ from bethink import (
     Turns,
     policy_from,
 )
-from bethink.compaction.importance import importance
 from bethink.compaction.plan import Plan
 from bethink.compaction.policies import Room
 from bethink.context import Context
@@ -284,67 +282,6 @@ class TestHierarchy:
             thread.append([said("user", f"I paid {number} euros to shop {number}."), said("assistant", "ok")])
             texts = [line.text for line in thread.context(budget=2_000).section("summary")]
             assert len(texts) == len(set(texts))
-
-
-# -- tiers -----------------------------------------------------------------------------------------------------------------
-
-
-class TestTiers:
-    def test_the_newest_of_each_tier_stay_within_its_limit(self) -> None:
-        thread = [
-            *[said("user", "a plain word", "long_term") for _ in range(4)],
-            *[said("user", "a plain word") for _ in range(4)],
-            *[said("user", "a plain word", "ephemeral") for _ in range(4)],
-            said("user", "now"),
-        ]
-        plan = arranged(Tiers(3, 3, 2), thread)
-        assert seqs(plan.keep) == [2, 3, 4, 7, 8, 11, 12, 13]
-        assert left(plan) == [1, 5, 6, 9, 10]
-        assert plan.left[0].reason == "older than the newest 3 messages of tier long_term"
-
-    def test_by_default_twenty_ten_and_none(self) -> None:
-        assert Tiers() == Tiers(long_term=20, working=10, ephemeral=0, important=7)
-
-    def test_an_ephemeral_message_is_in_view_in_its_own_turn(self) -> None:
-        thread = [said("user", "hello", "ephemeral"), said("assistant", "hm", "ephemeral")]
-        assert seqs(arranged(Tiers(), thread).keep) == [1, 2]
-        assert seqs(arranged(Tiers(), [*thread, said("user")]).keep) == [3]
-
-    def test_an_important_working_message_stays_as_long_as_a_long_term_one(self) -> None:
-        thread = [said("user", "We decided to ship on 2026-05-04 with PostgreSQL 17."), *chat(10)]
-        assert seqs(arranged(Tiers(working=4), thread).keep) == [1, 18, 19, 20, 21]
-        assert seqs(arranged(Tiers(working=4, important=11), thread).keep) == [18, 19, 20, 21]
-
-    def test_a_permanent_message_stays_whatever_the_limits(self) -> None:
-        thread = memory_of([said("user", "never forget this", "permanent"), *chat(20)], Tiers(1, 1)).thread("t")
-        assert thread.context().messages[0].text == "never forget this"
-
-    def test_a_group_has_the_highest_tier_of_its_messages_and_stays_whole(self) -> None:
-        call = msgspec.structs.replace(calling("a"), tier="long_term")
-        answer = msgspec.structs.replace(result("a"), tier="ephemeral")
-        assert seqs(arranged(Tiers(working=1), [call, answer, *chat(4)]).keep)[:2] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("text", "least", "most"),
-    [
-        ("thanks!", 1, 2),
-        ("ok", 1, 2),
-        ("the weather is mild", 3, 5),
-        ("do you like it?", 1, 4),
-        ("We decided to use PostgreSQL 17 from 2026-05-04.", 7, 10),
-        ("I'm allergic to peanuts, never order them at Mario's.", 7, 10),
-        ("The deadline must be 3 July.", 7, 10),
-        ("deploy failed with error E42 in src/app.py", 6, 10),
-    ],
-)
-def test_importance_goes_by_what_is_said(text: str, least: int, most: int) -> None:
-    assert least <= importance(said("user", text)) <= most
-
-
-@pytest.mark.parametrize("message", [said("user", ""), said("user", "  "), calling("a")])
-def test_what_says_nothing_in_words_scores_five(message: Message) -> None:
-    assert importance(message) == 5
 
 
 # -- joined ----------------------------------------------------------------------------------------------------------------

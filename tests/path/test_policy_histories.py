@@ -1,10 +1,12 @@
-"""What holds for any history under any policy and any combination of them, and whatever is done with messages too large."""
+"""What holds for any history under any policy and any combination of them, whatever is promoted meanwhile, and whatever is done
+with messages too large.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, get_args
@@ -26,6 +28,7 @@ from bethink import (
     Settings,
     SlidingWindow,
     Summarize,
+    Tiered,
     Tiers,
     Tokens,
     TokenWindow,
@@ -33,9 +36,10 @@ from bethink import (
     Turns,
     policy_from,
 )
-from bethink.compaction.policies.chain import parts_of
+from bethink.compaction.policies.base import parts_of
 from bethink.context import Context
-from bethink.messages import groups
+from bethink.marks import TIERS, is_pinned, tier_of
+from bethink.messages import Tier, groups
 from bethink.models.measure import Measure
 from bethink.models.tokens import BuiltinCounter, message_tokens
 from bethink.settings import Boundary, Keep, LineOrder, MemoryPlace
@@ -66,8 +70,16 @@ SINGLE = st.one_of(
         st.integers(1, 8).map(Messages) | st.integers(10, 300).map(Tokens),
     ),
     st.builds(Hierarchy, st.integers(1, 8), st.integers(1, 4)),
-    st.builds(Tiers, st.integers(0, 6), st.integers(1, 8), st.integers(0, 3), st.integers(4, 10)),
+    st.builds(
+        Tiers,
+        st.integers(0, 6) | st.integers(0, 3).map(Turns),
+        st.integers(1, 8) | st.integers(1, 200).map(Tokens),
+        st.integers(0, 3) | st.integers(0, 3).map(Messages),
+        st.integers(4, 10),
+        st.sampled_from((None, None, None, 4, Messages(8), Tokens(90))),
+    ),
 )
+PROMOTIONS = st.lists(st.tuples(st.integers(0, 23), st.sampled_from(TIERS)), max_size=5)
 POLICIES = st.one_of(SINGLE, st.lists(SINGLE, min_size=2, max_size=3).map(lambda found: reduce(or_, found)))
 
 
@@ -90,9 +102,9 @@ def assert_calls_are_paired(chat: list[dict[str, object]]) -> None:
     assert not awaited, "a call without its result"
 
 
-def pinned_messages(stored: Sequence[Message]) -> list[Message]:
+def pinned_messages(stored: Sequence[Message], tiers: Mapping[int, Tiered]) -> list[Message]:
     """Those always in view, with the groups they belong to."""
-    found = [group for group in groups(stored) if any(message.pinned for message in group.messages)]
+    found = [group for group in groups(stored) if any(is_pinned(message, tiers) for message in group.messages)]
     return [message for group in found if not group.open_calls for message in group.messages]
 
 
@@ -101,13 +113,27 @@ def context_or_none(memory: Memory, budget: int, policy: Policy) -> Context | No
     try:
         return memory.thread("t").context(budget=budget, policy=policy)
     except BudgetError as error:
-        assert_rightly_refused(error, memory.thread("t").messages(), budget, policy)
+        stored, tiers = memory.thread("t").messages(), memory.thread("t").tiers()
+        if error.field == "tiers.permanent":
+            assert_rightly_limited(error, stored, tiers)
+        else:
+            assert_rightly_refused(error, stored, tiers, budget, policy)
         return None
 
 
-def assert_rightly_refused(error: BudgetError, stored: Sequence[Message], budget: int, policy: Policy) -> None:
+def assert_rightly_limited(error: BudgetError, stored: Sequence[Message], tiers: Mapping[int, Tiered]) -> None:
+    pinned = groups(pinned_messages(stored, tiers))
+    held = [group for group in pinned if any(tier_of(message, tiers) == "permanent" for message in group.messages)]
+    messages = [message for group in held for message in group.messages]
+    needed = len(messages) if error.unit == "messages" else sum(message_tokens(message, COUNTER) for message in messages)
+    assert error.needed == sum(size for _, size in error.parts) == needed > error.budget
+
+
+def assert_rightly_refused(
+    error: BudgetError, stored: Sequence[Message], tiers: Mapping[int, Tiered], budget: int, policy: Policy
+) -> None:
     newest = newest_user_message(stored)
-    must = {message.id: message for message in pinned_messages(stored)}
+    must = {message.id: message for message in pinned_messages(stored, tiers)}
     must |= {newest.id: newest} if newest else {}
     assert error.needed == sum(message_tokens(message, COUNTER) for message in must.values()) > error.budget
     assert error.field in ("budget", policy.name)
@@ -118,7 +144,7 @@ def assert_everything_is_accounted_for(context: Context, stored: Sequence[Messag
     """Each message is shown, or the explanation says what was done with it. (An open call may have been folded around.)"""
     explained = context.explain()
     spans = [span for part in explained.kept for span in part.messages]
-    spans += [span for decision in explained.decisions for span in decision.messages]
+    spans += [span for decision in explained.decisions if decision.done != "promoted" for span in decision.messages]
     told = {seq for first, last in spans for seq in range(first, last + 1)}
     whole = {message.seq for group in groups(stored) if not group.open_calls for message in group.messages}
     assert told >= whole
@@ -130,48 +156,54 @@ def assert_everything_is_accounted_for(context: Context, stored: Sequence[Messag
     history=histories(),
     budget=BUDGETS,
     chosen=st.lists(POLICIES, min_size=1, max_size=3),
+    promoted=PROMOTIONS,
 )
 def test_any_history_keeps_every_promise_under_any_policy(
-    part: int, history: list[Message], budget: int, chosen: list[Policy]
+    part: int, history: list[Message], budget: int, chosen: list[Policy], promoted: list[tuple[int, Tier]]
 ) -> None:
     # Read in pages of any length, the same bytes.
     with pytest.MonkeyPatch.context() as patch:
         made = []
         for page in (64, 3):
             patch.setattr(view, "_PAGE", page)
-            made.append(run(history, budget, chosen))
+            made.append(run(history, budget, chosen, promoted))
     assert made[0] == made[1]
 
 
-def run(history: list[Message], budget: int, chosen: list[Policy]) -> list[bytes]:
-    """The contexts of a thread that grows, one for each policy in its turn."""
+def run(history: list[Message], budget: int, chosen: list[Policy], promoted: list[tuple[int, Tier]]) -> list[bytes]:
+    """The contexts of a thread that grows, one for each policy in its turn, some of its messages promoted before each."""
     memory = Memory(clock=FrozenClock(), embedder=None, settings=Settings(segment_messages=6, node_fan_in=2))
     thread = memory.thread("t")
     made: list[bytes] = []
+    contexts: list[Context] = []
     size = max(1, -(-len(history) // len(chosen)))
     for number, policy in enumerate(chosen):
         thread.append(history[number * size : (number + 1) * size])
+        for place, tier in promoted[number :: len(chosen)] if history else ():
+            thread.promote(history[place % min(len(history), (number + 1) * size)].id, tier)
         context = context_or_none(memory, budget, policy)
         made.append(b"too small" if context is None else context.to_bytes())
         if context is not None:
             assert_promises(memory, context, budget, policy)
+            contexts.append(context)
+    for context in contexts:
+        again = memory.replay(context.receipt_id)
+        assert (again.to_bytes(), again.explain()) == (context.to_bytes(), context.explain())
     assert [(message.id, message.content) for message in thread.messages()] == [(m.id, m.content) for m in history]
     assert memory.check() == []
     return made
 
 
 def assert_promises(memory: Memory, context: Context, budget: int, policy: Policy) -> None:
-    stored = memory.thread("t").messages()
+    stored, tiers = memory.thread("t").messages(), memory.thread("t").tiers()
     assert sum(message_tokens(message, COUNTER) for message in context.messages) == context.tokens <= budget
     assert_calls_are_paired(context.to_openai())
     shown = {message.id: message.content for message in context.messages if message.id}
-    must = [*pinned_messages(stored), *filter(None, [newest_user_message(stored)])]
+    must = [*pinned_messages(stored, tiers), *filter(None, [newest_user_message(stored)])]
     assert all(shown.get(message.id) == message.content for message in must)
     assert_everything_is_accounted_for(context, stored)
     verbatim = sum(part.tokens for part in context.explain().kept if part.messages)
     assert all(verbatim <= part.budget for part in parts_of(policy) if isinstance(part, TokenWindow))
-    again = memory.replay(context.receipt_id)
-    assert (again.to_bytes(), again.explain()) == (context.to_bytes(), context.explain())
 
 
 @settings(max_examples=200, deadline=None)
@@ -252,7 +284,7 @@ def test_messages_of_any_size_keep_every_promise(
         thread = memory.thread("t")
         thread.append(history)
         stored = thread.messages()
-        must = {message.id: message for message in pinned_messages(stored)}
+        must = {message.id: message for message in pinned_messages(stored, {})}
         newest = newest_user_message(stored)
         try:
             context = thread.context(budget=budget, policy=policy, for_model=model, tools=[TOOL] * tools)

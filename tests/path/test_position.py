@@ -118,8 +118,8 @@ def talk(memory: Memory) -> Context:
     old = memory.thread("old")
     facts = ("I live in Porto.", "I'm allergic to peanuts.", "I prefer window seats.", "My name is Mara.", "I work at Acme.")
     for number, fact in enumerate(facts):
-        old.add("user", f"{fact} We also looked at train {number} to Lisbon for the trip.")
-        old.add("assistant", f"Noted for the trip: train {number} to Lisbon leaves at {number + 7}:15.")
+        old.add("user", f"{fact} We also looked at train {number} to Lisbon for the trip.", id=f"asked {number}")
+        old.add("assistant", f"Noted for the trip: train {number} to Lisbon leaves at {number + 7}:15.", id=f"told {number}")
     old.end()
     thread = memory.thread("new")
     for number in range(30):

@@ -221,6 +221,7 @@ def test_threads_of_all_namespaces_are_worked_on_one_after_the_other() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_process_has_a_worker_of_its_own(tmp_path: Path) -> None:
     slow = ScriptedModel(lambda prompt: Hang(0.05, summing_up(prompt)), name="small")
     with opened(slow, tmp_path / "a.db") as memory:

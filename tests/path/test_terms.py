@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import unicodedata
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bethink.retrieval import terms
 from bethink.retrieval.terms import MAX_TERM_LENGTH, index_terms, query_terms, stop_words
 
 SENTENCES = {
@@ -216,3 +219,30 @@ def test_threads_stem_alike() -> None:
     for thread in threads:
         thread.join()
     assert set(seen) == {alone}
+
+
+# -- processes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_process_that_is_forked_while_a_word_is_stemmed_stems_on() -> None:
+    held, done = threading.Event(), threading.Event()
+
+    def stem_for_long() -> None:
+        with terms._stemming:
+            held.set()
+            done.wait()
+
+    other = threading.Thread(target=stem_for_long)
+    other.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        # Whoever waits for a lock that nobody will give back is ended by this.
+        signal.alarm(20)
+        os._exit(0 if index_terms("gondolas") == "gondola" else 1)
+    status = os.waitpid(child, 0)[1]
+    done.set()
+    other.join()
+    assert status == 0

@@ -7,19 +7,20 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import Memory, Settings, SlidingWindow, Thread
+from bethink import Memory, Settings, SlidingWindow, StoreBusy, Thread
 from bethink.context import SectionName
 from bethink.messages import Message
 from bethink.models.language import Call, Usage
 from bethink.models.measure import Measure
 from bethink.models.tokens import BuiltinCounter, message_tokens
-from bethink.storage.base import Put, Scan, Scope
+from bethink.storage.base import Put, Scan, Scope, Store
+from bethink.storage.sqlite import SqliteStore
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 from bethink.testing.strategies import histories
 from bethink.usage import Latency, ModelCall, SectionTokens, TurnUsage, UsageReport, percentile, plus, report
@@ -197,6 +198,33 @@ class TestTurn:
                 assert sum(context.usage.sections.values()) == context.tokens
                 assert context.usage.history == tokens_of(thread)
                 assert not context.usage.estimated
+
+
+class Refusing:
+    """A store that is busy whenever usage is to be written."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def put(self, request: Put) -> None:
+        if request.usage is not None:
+            raise StoreBusy("somebody else writes")
+        self._store.put(request)
+
+
+def test_a_context_is_not_lost_to_usage_that_cannot_be_written(tmp_path: Path) -> None:
+    store = Refusing(SqliteStore(tmp_path / "m.db"))
+    with Memory(store=store, embedder=None) as memory:
+        thread = memory.thread("t")
+        talk(thread, 2)
+        context = thread.context()
+        assert context.usage is not None
+        assert context.usage.history == tokens_of(thread)
+        assert memory.replay(context.receipt_id).to_bytes() == context.to_bytes()
+        assert thread.usage().turns == 0
 
 
 class TestHistory:

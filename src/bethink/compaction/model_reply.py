@@ -26,7 +26,7 @@ from bethink.records import Line
 from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import FailureReason
 
-__all__ = ["Cited", "Grounds", "cited_statements", "read_reply"]
+__all__ = ["Cited", "Grounds", "cited_statements", "read_reply", "spoken"]
 
 _THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARKER = re.compile(r"(?:(?:[-*+•‣–—>]|\[[ xX]\]|\d{1,3}[.)])\s+)+")
@@ -80,7 +80,7 @@ def read_reply(
         long, those first lines that fit. Or `"empty"`, `"uncited"` (no statement of it can be used), `"too long"` (not even its
         first line fits), `"other language"`.
     """
-    text = _THINKING.sub("", _clean(text))
+    text = spoken(text)
     most = max(_READ_AT_LEAST, _READ_PER_TOKEN * limit)
     if len(text) > most:
         text, truncated = text[:most], True
@@ -104,6 +104,11 @@ def read_reply(
     if in_another_language("\n".join(line.text for _, line in fitting), grounds.texts, language):
         return "other language"
     return tuple(line for _, line in sorted(fitting, key=lambda pair: pair[0]))
+
+
+def spoken(text: str) -> str:
+    """A reply as every store can hold it, without what the model thought aloud before it answered."""
+    return _THINKING.sub("", _clean(text))
 
 
 def cited_statements(text: str) -> list[Cited]:

@@ -24,7 +24,7 @@ import msgspec
 from bethink.messages import Group
 from bethink.settings import Settings
 
-__all__ = ["Left", "Plan", "newest_that_fit", "plan", "start_of_turn"]
+__all__ = ["Left", "Plan", "newest_that_fit", "plan", "start_of_turn", "start_of_turns"]
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -127,3 +127,11 @@ def start_of_turn(groups: Sequence[Group]) -> int:
         if any(message.role == "user" for message in groups[position].messages):
             return position
     return max(0, len(groups) - 1)
+
+
+def start_of_turns(groups: Sequence[Group], n: int) -> int:
+    """Where the newest `n` turns start. What was said before the first user message belongs to the first turn."""
+    if n < 1:
+        return start_of_turn(groups)
+    asked = [position for position, group in enumerate(groups) if any(message.role == "user" for message in group.messages)]
+    return asked[-n] if len(asked) > n else 0

@@ -102,14 +102,15 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.speaker}, {self.at.date().isoformat()}{', unverified' if self.unverified else ''}:"
 
 
-def shown_messages(messages: Sequence[Message]) -> tuple[Shown, ...]:
+def shown_messages(messages: Sequence[Message], most: int | None = None) -> tuple[Shown, ...]:
     """User, assistant and tool messages with anything to show, numbered by their place in `messages` from 1. A long message is
-    shown without its middle; of a tool call, name and arguments. Reasoning and images are not shown."""
+    shown without its middle (with `most`, one of more characters than that); of a tool call, name and arguments. Reasoning and
+    images are not shown."""
     found = []
     for number, message in enumerate(messages, 1):
         if message.role not in _MOST_SHOWN:
             continue
-        said = [_ends(message.text, _MOST_SHOWN[message.role])]
+        said = [_ends(message.text, min(most or _MOST_SHOWN[message.role], _MOST_SHOWN[message.role]))]
         said += [f"(calls {call.name} {shortened(call.arguments, _MOST_CALL)})" for call in message.tool_calls]
         text = _one_line(" ".join(said))
         if text:

@@ -13,6 +13,7 @@ endings; telling the language of a short chat turn is less reliable than that.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import unicodedata
@@ -224,3 +225,14 @@ def _stem(word: str) -> str:
     # A Snowball stemmer keeps the word it works on in itself.
     with _stemming:
         return _stemmer()(word)
+
+
+def _after_fork() -> None:
+    """In the child: another thread of the parent may have been stemming."""
+    global _stemming
+    _stemming = threading.Lock()
+    _stemmer.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

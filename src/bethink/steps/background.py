@@ -15,7 +15,7 @@ import os
 import threading
 from collections import OrderedDict
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TypeAlias
 
 from bethink.engine import Engine
@@ -31,6 +31,8 @@ __all__ = ["LoopWorker", "ThreadWorker", "worker_for"]
 
 _Key: TypeAlias = tuple[Namespace, str]
 
+_IN_HAND = datetime.max.replace(tzinfo=timezone.utc)
+"""When there is something to do again for a thread that is in line or being refined: what comes of that is not known yet."""
 _KNOWN = 10_000
 """Threads of which is known that there is nothing to do for now. One that is not among them is looked at once too often."""
 
@@ -47,13 +49,15 @@ class _Line:
         self._engine = engine
         self._waiting: OrderedDict[_Key, None] = OrderedDict()
         self._known: OrderedDict[_Key, datetime | None] = OrderedDict()
-        """When there is something to do again; None for "when it folds"."""
+        """When there is something to do again; None for "when it folds", or has messages to be scored."""
 
-    def join(self, key: _Key, *, folded: bool) -> None:
+    def join(self, key: _Key, *, folded: bool, unscored: bool) -> None:
         again = self._known.get(key)
-        if folded or key not in self._known or (again is not None and again <= self._engine.clock.now()):
+        # What was scored in vain waits as everything else does; a summary that is new has not failed yet.
+        due = unscored if again is None else again <= self._engine.clock.now()
+        if folded or due or key not in self._known:
             self._waiting[key] = None
-            self._know(key, None)
+            self._know(key, _IN_HAND)
 
     def take(self) -> _Key | None:
         return self._waiting.popitem(last=False)[0] if self._waiting else None
@@ -113,12 +117,12 @@ class ThreadWorker(_Worker):
         self._storing = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool, unscored: bool = False) -> None:
         """See `engine.Watcher`."""
         self._here()
         with self._lock:
             if not self._closed:
-                self._line.join((namespace, thread_id), folded=folded)
+                self._line.join((namespace, thread_id), folded=folded, unscored=unscored)
                 self._start()
 
     def _start(self) -> None:
@@ -178,12 +182,12 @@ class LoopWorker(_Worker):
         super()._fresh()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool) -> None:
+    def notice(self, namespace: Namespace, thread_id: str, *, folded: bool, unscored: bool = False) -> None:
         """See `engine.Watcher`. It is called in worker threads; `start` on the loop does the rest."""
         self._here()
         with self._lock:
             if not self._closed:
-                self._line.join((namespace, thread_id), folded=folded)
+                self._line.join((namespace, thread_id), folded=folded, unscored=unscored)
 
     def start(self) -> None:
         """Begin to work, if there is something to do and nobody does it. Call it on the loop."""

@@ -141,10 +141,11 @@ def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, r
         cursor = derive(engine, namespace, hold=thread_id)
     with engine.telemetry.span("view"):
         view = view_thread(engine, namespace, thread_id, room, asked.policy, measure)
-    shown = [message for group in view.recent for message in group.messages]
+    shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]
     query = asked.query
     if query is None:
-        query = next((message.text for message in reversed(shown) if message.role == "user"), "")
+        said = [message for message in shown if message.role == "user"]
+        query = max(said, key=lambda message: message.seq).text if said else ""
     sources = Sources(
         pinned=view.pinned,
         recent=view.recent,
@@ -235,7 +236,7 @@ def _with_changes(items: Sequence[Item], changed: Mapping[str, Insight]) -> list
 
 
 def _summary_items(engine: Engine, view: View, shown: Sequence[Message], budget: int) -> list[Item]:
-    """Lines of the folded past that say something the recent messages do not, each once, in the order of their nodes.
+    """Lines of the folded past that say something the messages in view do not, each once, in the order of their nodes.
 
     The lines of `view.segments` have the first choice of the room.
     """

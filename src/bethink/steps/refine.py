@@ -12,17 +12,19 @@ changed since is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from inspect import GEN_RUNNING, getgeneratorstate
 from typing import TypeAlias
 
 import msgspec
 
 from bethink.compaction.attempts import attempt_of
 from bethink.compaction.due import Standing, children_of, standings
+from bethink.compaction.model_scores import Judged
 from bethink.compaction.model_summary import Outcome, Written, summarise_lines_with_model, summarise_with_model
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
@@ -30,6 +32,7 @@ from bethink.ids import derived_id
 from bethink.limits import Limits
 from bethink.models.language import Call, ModelStep, Usage
 from bethink.records import Node
+from bethink.steps.score import keep, scoring_step
 from bethink.steps.summaries import covered
 from bethink.steps.usage import Meter
 from bethink.storage.base import Attempt, Read, Refine, Scan, Scope
@@ -53,6 +56,9 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         waiting: those that failed lately; the first of them is asked for again at `retry_at`.
         given_up: those that failed too often. They stay extractive until what they summarise changes.
         limited: the limit of the language model that was reached (a field of `Limits`): what is due then waits for another day.
+        scored: messages that were given a score (`settings.importance`).
+        unscored: those that are left for another time.
+        score_failure: why the last scores asked for did not come: `"error"`, `"timeout"` or `"unreadable"`; "" if they did.
         usage: what the calls took, those of outcomes that were dropped included.
         seconds: how long the calls took.
     """
@@ -64,6 +70,9 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     given_up: int = 0
     retry_at: datetime | None = None
     limited: str = ""
+    scored: int = 0
+    unscored: int = 0
+    score_failure: str = ""
     usage: Usage = Usage()
     seconds: float = 0.0
 
@@ -80,7 +89,7 @@ class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class Answered(msgspec.Struct, frozen=True):
     """What came of a step, and the calls it took."""
 
-    outcome: Outcome
+    outcome: Outcome | Judged
     calls: tuple[Call, ...] = ()
 
     @property
@@ -88,7 +97,8 @@ class Answered(msgspec.Struct, frozen=True):
         return sum(call.seconds for call in self.calls)
 
 
-Refining: TypeAlias = Generator[ModelStep[Outcome], Answered, RefineReport]
+_Step: TypeAlias = ModelStep[Outcome] | ModelStep[Judged]
+Refining: TypeAlias = Generator[_Step, Answered, RefineReport]
 
 
 # -- drivers --------------------------------------------------------------------------------------------------------------
@@ -125,7 +135,7 @@ async def refine_async(
     from anyio.to_thread import run_sync
 
     work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
-    with closing(work), engine.telemetry.span("refine", namespace=namespace):
+    with _ended(work), engine.telemetry.span("refine", namespace=namespace):
         found = await run_sync(partial(advance, work))
         while not isinstance(found, RefineReport):
             calls: list[Call] = []
@@ -134,7 +144,18 @@ async def refine_async(
         return found
 
 
-def advance(work: Refining, answered: Answered | None = None) -> ModelStep[Outcome] | RefineReport:
+@contextmanager
+def _ended(work: Refining) -> Iterator[None]:
+    """Close the work, unless a worker thread is at it: where the task that waits for it was cancelled, that comes to the end of
+    its step, and nobody asks for the next."""
+    try:
+        yield
+    finally:
+        if getgeneratorstate(work) != GEN_RUNNING:
+            work.close()
+
+
+def advance(work: Refining, answered: Answered | None = None) -> _Step | RefineReport:
     """Go on with the work up to the next step, or to its end."""
     try:
         return next(work) if answered is None else work.send(answered)
@@ -143,7 +164,7 @@ def advance(work: Refining, answered: Answered | None = None) -> ModelStep[Outco
         return report
 
 
-def asked(engine: Engine, step: ModelStep[Outcome]) -> Answered:
+def asked(engine: Engine, step: _Step) -> Answered:
     """What came of a step with the engine's model."""
     calls: list[Call] = []
     outcome = engine.ask(step, observe=calls.append)
@@ -167,6 +188,10 @@ class _Tally:
     seconds: float = 0.0
     out_of_reach: int = 0
     limited: str = ""
+    scored: int = 0
+    unscored: int = 0
+    score_failure: str = ""
+    score_again: datetime | None = None
 
     @property
     def may_ask(self) -> bool:
@@ -188,6 +213,15 @@ class _Tally:
         self.seconds += answered.seconds
         self.overtaken += 1
 
+    def add_scores(self, judged: Judged, seconds: float, *, kept: bool, again: datetime) -> None:
+        """Count what came of asking for scores, which `limit` has nothing to do with."""
+        self.usage = plus(self.usage, judged.usage)
+        self.seconds += seconds
+        self.out_of_reach = self.out_of_reach + 1 if judged.reason in ("error", "timeout") else 0
+        self.scored += len(judged.scores) if kept else 0
+        if judged.reason:
+            self.score_failure, self.score_again = judged.reason, again
+
     def leave(self, found: tuple[Standing, ...]) -> None:
         """Count what is left of a thread."""
         self.due += sum(each.status == "due" for each in found)
@@ -201,8 +235,11 @@ class _Tally:
             due=self.due,
             waiting=len(self.waits),
             given_up=self.given_up,
-            retry_at=min(self.waits, default=None),
+            retry_at=min([*self.waits, *filter(None, [self.score_again])], default=None),
             limited=self.limited,
+            scored=self.scored,
+            unscored=self.unscored,
+            score_failure=self.score_failure,
             usage=self.usage,
             seconds=self.seconds,
         )
@@ -229,17 +266,20 @@ def refining(
     limits = engine.limits if limits is None else limits
     if thread_id is not None:
         yield from _thread(engine, namespace, thread_id, model, tally, limits)
+        yield from _scores(engine, namespace, thread_id, model, tally, limits)
         return tally.report()
     for thread in engine.pages(Scan(what="threads", scope=Scope(namespace, below))):
+        assert isinstance(thread, ThreadInfo), "a page holds what was asked for"
         # A fork may have nodes of its parent beyond what it has folded itself.
-        if isinstance(thread, ThreadInfo) and (thread.folded_through or thread.parent is not None):
+        if thread.folded_through or thread.parent is not None:
             yield from _thread(engine, thread.namespace, thread.thread_id, model, tally, limits)
+        yield from _scores(engine, thread.namespace, thread.thread_id, model, tally, limits)
     return tally.report()
 
 
 def _thread(
     engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
-) -> Generator[ModelStep[Outcome], Answered, None]:
+) -> Generator[_Step, Answered, None]:
     # Each at most once in a call, whatever happens to it: one that somebody else keeps changing comes up again and again.
     tried: set[str] = set()
     meter = Meter(engine, namespace, thread_id, limits)
@@ -267,6 +307,33 @@ def _thread(
                 continue
             attempt, kept = _settle(engine, namespace, thread_id, due, answered, model)
             tally.add(attempt, kept)
+
+
+def _scores(
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
+) -> Generator[_Step, Answered, None]:
+    """Ask once for the scores of a thread's messages, where a model is to give them."""
+    if engine.settings.importance != "model":
+        return
+    messages, step = scoring_step(engine, namespace, thread_id)
+    if step is None:
+        return
+    meter = Meter(engine, namespace, thread_id, limits)
+    refusal = meter.refusal
+    if refusal is not None or tally.out_of_reach >= _OUT_OF_REACH:
+        tally.limited = tally.limited if refusal is None else refusal.limit
+        tally.unscored += len(messages)
+        return
+    answered = yield meter.within(step)
+    meter.keep(answered.calls)
+    judged = answered.outcome
+    assert isinstance(judged, Judged), "a step is answered with what came of it"
+    if meter.refused and meter.refusal is not None:
+        # That is no failure of the model's.
+        tally.limited, judged = meter.refusal.limit, msgspec.structs.replace(judged, reason="")
+    kept = keep(engine, namespace, thread_id, model, judged)
+    tally.add_scores(judged, answered.seconds, kept=kept, again=engine.clock.now() + engine.settings.model_backoff.first)
+    tally.unscored += len(messages) - (len(judged.scores) if kept else 0)
 
 
 def _step(
@@ -309,6 +376,7 @@ def _settle(
     """Store what came of asking; the attempt, and whether it was kept."""
     now = engine.clock.now()
     outcome, old = answered.outcome, due.node
+    assert not isinstance(outcome, Judged), "a step is answered with what came of it"
     node: Node | None = None
     if isinstance(outcome, Written) and outcome.author == model:
         newest = max((line.at for line in outcome.lines), default=now)

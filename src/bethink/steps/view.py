@@ -3,25 +3,30 @@
 A policy decides. One that folds is given what is not folded yet, and its folds are stored here; folding hides nothing: a larger
 budget shows folded messages again. One that is a mere window is given the newest messages, page after page until it needs no
 more, so that its cost does not grow with the thread.
+
+Tiers are those of now (`marks`). What was made permanent after it was folded is pinned again; what is permanent no longer, and
+was passed over when the messages around it were folded, comes first among what is not folded.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from bethink.compaction.fold import fold
+from bethink.compaction.model_scores import to_be_scored
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
-from bethink.messages import Group, Message, groups, ranges
+from bethink.marks import Tiered, is_pinned
+from bethink.messages import Group, Message, groups
 from bethink.models.measure import Measure
 from bethink.records import Decision, Node
 from bethink.settings import Settings
 from bethink.steps.append import append
+from bethink.steps.decisions import decisions, promoted, without
 from bethink.storage.base import Fold, Get, Read, Scope, Transcript
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
@@ -30,6 +35,8 @@ __all__ = ["View", "view_thread"]
 
 _PAGE = 64
 _ATTEMPTS = 20
+_MANY_UNSCORED = 8
+"""Messages for which a model is asked in the background; one call is for many."""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +45,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         sizes: the tokens of each recent group, by its number.
         nodes: summary nodes for what is folded. Those in `segments` come before all others where room is short.
-        decisions: what was done with the messages that are neither pinned nor recent.
+        decisions: what was done with the messages that are neither pinned nor recent, and which of the others were promoted.
         limit: see `Plan.limit`.
         thread: as it was read.
         seen, past: all messages of it past the seq `past`, among others.
@@ -74,15 +81,14 @@ def _beside_the_folded(
     for _ in range(_ATTEMPTS):
         transcript = _unfolded(engine, namespace, thread_id)
         thread = transcript.thread
-        pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(
-            engine.settings, measure, budget, policy, pinned, _not_covered(talk, transcript.nodes, thread.folded_through)
-        )
+        pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
+        talk = _not_covered(talk, transcript.nodes, thread.folded_through)
+        sight = _Sight(engine.settings, measure, budget, policy, transcript, pinned, talk)
         planned = sight.plan
         if not planned.fold:
             if transcript.nodes:
                 engine.notice(namespace, thread_id, folded=False)
-            recent = _with_older(engine, thread, planned.keep, planned.again, sight.size)
+            recent = _with_older(engine, transcript, planned.keep, planned.again, sight.size)
             return _view(engine, sight, transcript, thread.folded_through, recent, transcript.nodes)
         with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
             try:
@@ -113,7 +119,8 @@ def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
             namespace=thread.namespace,
             thread_id=thread.thread_id,
             nodes=nodes,
-            through=planned.through,
+            # What folds may be older than all that is folded already: see the module's head.
+            through=max(planned.through, thread.folded_through),
             expected_through=thread.folded_through,
         )
     )
@@ -123,14 +130,14 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
     """The newest of the log, folded or not."""
     limit = _PAGE
     while True:
-        read = Read(namespace=namespace, thread_id=thread_id, limit=limit, whole_groups=True, pinned=True)
+        read = Read(namespace=namespace, thread_id=thread_id, limit=limit, whole_groups=True, pinned=True, marks=True)
         try:
             transcript = engine.store.read(read)
         except NotFound:
             append(engine, namespace, thread_id, ())
             continue
-        pinned, talk = _without_pinned(groups(transcript.messages))
-        sight = _Sight(engine.settings, measure, budget, policy, pinned, talk)
+        pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
+        sight = _Sight(engine.settings, measure, budget, policy, transcript, pinned, talk)
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
             return _view(engine, sight, transcript, 0, sight.plan.keep)
@@ -140,9 +147,9 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
         left = sight.plan.left
         if asked and left and left[0].group is sight.whole[0]:
             # What is older than a group left out is left out for the same reason, unread.
-            unread = _without(((1, first - 1),), seqs)
+            unread = without(((1, first - 1),), seqs)
             decision = Decision(left[0].policy, "left out", unread, f"{left[0].reason}; not looked at")
-            return _view(engine, sight, transcript, first - 1, sight.plan.keep, decisions=(decision,))
+            return _view(engine, sight, transcript, first - 1, sight.plan.keep, unread=(decision,))
         limit *= 2
 
 
@@ -155,6 +162,7 @@ class _Sight:
         measure: Measure,
         budget: int,
         policy: Policy,
+        transcript: Transcript,
         pinned: tuple[Message, ...],
         talk: tuple[Group, ...],
     ) -> None:
@@ -164,7 +172,15 @@ class _Sight:
         self.pinned = pinned
         self.waiting = tuple(group for group in talk if group.open_calls)
         self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
-        room = Room(budget=budget, fixed=measure.messages(pinned), size=self.size, settings=settings)
+        room = Room(
+            budget=budget,
+            fixed=measure.messages(pinned),
+            size=self.size,
+            settings=settings,
+            pinned=pinned,
+            tiers=transcript.tiers,
+            scores=transcript.scores,
+        )
         self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
 
     def size(self, group: Group) -> int:
@@ -194,11 +210,14 @@ def _view(
     past: int,
     recent: tuple[Group, ...],
     nodes: tuple[Node, ...] = (),
-    decisions: tuple[Decision, ...] = (),
+    unread: tuple[Decision, ...] = (),
 ) -> View:
     own = sight.policy.own_summaries
     for group in recent:
         sight.size(group)
+    plan, pinned = sight.plan, sight.pinned
+    found = decisions(plan, pinned=pinned, recent=recent, waiting=sight.waiting, nodes=nodes, size=sight.size)
+    _notice_unscored(engine, sight, read)
     return View(
         thread=read.thread,
         seen=read.messages,
@@ -209,60 +228,17 @@ def _view(
         waiting=sight.waiting,
         nodes=nodes,
         segments=_segments(engine, read.thread, nodes, own) if own else (),
-        decisions=(*_decisions(sight, recent, nodes), *decisions),
+        decisions=(*promoted(pinned, recent, read.tiers), *found, *unread),
         limit=sight.plan.limit,
     )
 
 
-def _decisions(sight: _Sight, recent: tuple[Group, ...], nodes: tuple[Node, ...]) -> tuple[Decision, ...]:
-    """What is not among the recent groups: folded, now or earlier, left out, or waiting for a result."""
-    plan = sight.plan
-    found: list[Decision] = []
-    folded = _seqs(plan.fold)
-    shown = [*folded, *_seqs(recent)]
-    earlier = _without(sorted(span for node in nodes for span in node.covers), shown)
-    if earlier:
-        found.append(Decision("earlier contexts", "folded", earlier, "summaries stand for them"))
-    if folded:
-        found.append(Decision(plan.policy, "folded", ranges(folded), plan.reason, sum(map(sight.size, plan.fold))))
-    reasons: dict[tuple[str, str], list[Group]] = {}
-    for each in plan.left:
-        reasons.setdefault((each.policy, each.reason), []).append(each.group)
-    for (policy, reason), left in reasons.items():
-        found.append(Decision(policy, "left out", ranges(_seqs(left)), reason, sum(map(sight.size, left))))
-    if sight.waiting:
-        found.append(Decision("pairing", "waits", ranges(_seqs(sight.waiting)), "a call has no result yet"))
-    return tuple(found)
-
-
-def _seqs(found: Sequence[Group]) -> list[int]:
-    return sorted(message.seq for group in found for message in group.messages)
-
-
-def _without(spans: Iterable[tuple[int, int]], seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Inclusive ranges in order, without some seqs."""
-    gone = sorted(seqs)
-    left: list[tuple[int, int]] = []
-    for start, end in spans:
-        first = start
-        for seq in gone[bisect_left(gone, start) : bisect_right(gone, end)]:
-            if first < seq:
-                left.append((first, seq - 1))
-            first = seq + 1
-        if first <= end:
-            left.append((first, end))
-    return _joined(left)
-
-
-def _joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Disjoint ranges in order, those that touch made one."""
-    joined: list[tuple[int, int]] = []
-    for first, last in spans:
-        if joined and joined[-1][1] == first - 1:
-            joined[-1] = (joined[-1][0], last)
-        else:
-            joined.append((first, last))
-    return tuple(joined)
+def _notice_unscored(engine: Engine, sight: _Sight, read: Transcript) -> None:
+    """Tell whoever asks a model in the background that there is enough to ask for."""
+    if engine.settings.importance == "model" and engine.watcher is not None:
+        talk = [message for group in sight.whole for message in group.messages]
+        if len(to_be_scored(talk, read.tiers, read.scores)) >= _MANY_UNSCORED:
+            engine.notice(read.thread.namespace, read.thread.thread_id, folded=False, unscored=True)
 
 
 def _segments(engine: Engine, thread: ThreadInfo, roots: tuple[Node, ...], most: int) -> tuple[Node, ...]:
@@ -278,15 +254,19 @@ def _segments(engine: Engine, thread: ThreadInfo, roots: tuple[Node, ...], most:
     return tuple(sorted(found, key=lambda node: node.last_seq)[-most:])
 
 
+def _last_seq(group: Group) -> int:
+    return group.last_seq
+
+
 def _too_fast(thread_id: str) -> Conflict:
     return Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
 
 
-def _without_pinned(found: Sequence[Group]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
+def _without_pinned(found: Sequence[Group], tiers: Mapping[int, Tiered]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
     """Pinned messages by seq, and the groups of the others. What shares a group with a pinned message is pinned with it, unless
     one of its calls still waits for its result.
     """
-    pinned = [group for group in found if any(message.pinned for message in group.messages) and not group.open_calls]
+    pinned = [group for group in found if any(is_pinned(message, tiers) for message in group.messages) and not group.open_calls]
     if not pinned:
         return (), tuple(found)
     numbers = {group.number for group in pinned}
@@ -313,31 +293,70 @@ def _unfolded(engine: Engine, namespace: Namespace, thread_id: str) -> Transcrip
     for _ in range(_ATTEMPTS):
         through = thread.folded_through
         transcript = engine.store.read(
-            Read(namespace=namespace, thread_id=thread_id, after=through, whole_groups=True, pinned=True, nodes=True)
+            Read(
+                namespace=namespace,
+                thread_id=thread_id,
+                after=through,
+                whole_groups=True,
+                pinned=True,
+                nodes=True,
+                marks=True,
+            )
         )
         thread = transcript.thread
         if thread.folded_through == through:
-            return transcript
+            return _with_passed_over(engine, transcript)
         # Another process has folded between the two reads: some of these messages its nodes stand for already.
     raise _too_fast(thread_id)
 
 
+def _with_passed_over(engine: Engine, transcript: Transcript) -> Transcript:
+    """With messages before `folded_through` that no node stands for: pinned when those around them folded, and now not."""
+    thread = transcript.thread
+    read = {message.seq for message in transcript.messages}
+    candidates = [(seq, seq) for seq in sorted(transcript.tiers) if seq <= thread.folded_through and seq not in read]
+    spans = [span for node in transcript.nodes for span in node.covers]
+    covered = [seq for first, last in spans for seq, _ in candidates if first <= seq <= last]
+    found: dict[int, Message] = {}
+    scores = dict(transcript.scores)
+    for first, last in without(candidates, covered):
+        more = engine.store.read(
+            Read(
+                namespace=thread.namespace,
+                thread_id=thread.thread_id,
+                after=first - 1,
+                before=last + 1,
+                whole_groups=True,
+                marks=True,
+            )
+        )
+        found.update((message.seq, message) for message in more.messages)
+        scores |= more.scores
+    if not found:
+        return transcript
+    found.update((message.seq, message) for message in transcript.messages)
+    messages = tuple([found[seq] for seq in sorted(found)])
+    return msgspec.structs.replace(transcript, messages=messages, scores=scores)
+
+
 def _with_older(
-    engine: Engine, thread: ThreadInfo, recent: tuple[Group, ...], room: int, size: Callable[[Group], int]
+    engine: Engine, transcript: Transcript, recent: tuple[Group, ...], room: int, size: Callable[[Group], int]
 ) -> tuple[Group, ...]:
     """`recent`, with folded groups before it as far as there is room.
 
     A thread that was folded for a smaller budget is thereby shown verbatim again as far as a larger one allows.
     """
+    thread = transcript.thread
     before = thread.folded_through + 1
     while room > 0 and before > 1:
         page = engine.store.read(
             Read(namespace=thread.namespace, thread_id=thread.thread_id, before=before, limit=_PAGE, whole_groups=True)
         ).messages
         known = {group.number for group in recent}
-        found = [group for group in _without_pinned(groups(page))[1] if group.number not in known and not group.open_calls]
+        _, talk = _without_pinned(groups(page), transcript.tiers)
+        found = [group for group in talk if group.number not in known and not group.open_calls]
         fitting = newest_that_fit(found, room, size)
-        recent = fitting + recent
+        recent = tuple(sorted((*fitting, *recent), key=_last_seq))
         room -= sum(map(size, fitting))
         if len(fitting) < len(found) or not page:
             break

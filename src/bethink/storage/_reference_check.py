@@ -50,6 +50,8 @@ def _of_thread(thread: Thread) -> Iterator[str]:
     calls = call_states(message for message in messages if message.role != "tool")
     if any(message.tool_call_id not in calls for message in messages if message.role == "tool"):
         yield "a tool result is without its call"
+    if not set(seqs).issuperset([*thread.tiers, *thread.scores]):
+        yield "has a tier or a score for a message that is not there"
     yield from _of_nodes(thread, set(seqs), ids)
     checkpoints = [row.value for row in thread.checkpoints]
     known = {None, *(checkpoint.id for checkpoint in checkpoints)}

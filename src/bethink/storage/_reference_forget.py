@@ -17,6 +17,7 @@ from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
+from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
 from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
@@ -170,7 +171,7 @@ def _drop_messages(state: State, gone: _Gone) -> None:
             info = replace(thread.info, count=len(messages))
             attempts = attempts_at(left, thread.attempts)
             left_of = replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints, attempts=attempts)
-            state.put_thread(left_of)
+            state.put_thread(without_marks(left_of, going))
 
 
 def _drop_records(state: State, gone: _Gone) -> None:

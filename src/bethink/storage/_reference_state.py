@@ -17,6 +17,7 @@ import msgspec
 
 from bethink.checkpoints import Checkpoint
 from bethink.errors import NotFound
+from bethink.marks import Scored, Tiered
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
@@ -63,6 +64,9 @@ class Thread(msgspec.Struct, frozen=True):
     attempts: tuple[Attempt, ...] = ()
     lease: Lease | None = None
     """The last one, see `storage.leases`."""
+    tiers: dict[int, Tiered] = msgspec.field(default_factory=dict)
+    scores: dict[int, Scored] = msgspec.field(default_factory=dict)
+    """Tiers and scores beside messages, by seq. Never changed in place."""
 
 
 class Unit(msgspec.Struct, frozen=True):

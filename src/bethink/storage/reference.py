@@ -6,6 +6,7 @@
       _reference_nodes          summary nodes folded and refined
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
+      _reference_marks          tiers and scores beside messages
       _reference_forget         what goes with what
       _reference_scan           everything, page by page
       _reference_check          what must always hold
@@ -23,12 +24,14 @@ import msgspec
 
 from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
+from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
+from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
 from bethink.storage._reference_scan import everything, scan, stats
 from bethink.storage._reference_search import search, speakers
@@ -55,6 +58,7 @@ from bethink.storage.base import (
     Found,
     Get,
     Lease,
+    Mark,
     Page,
     Problem,
     Prune,
@@ -134,6 +138,10 @@ class ReferenceStore:
     def refine(self, request: Refine, /) -> None:
         with self._writing() as state:
             refine(state, request)
+
+    def mark(self, request: Mark, /) -> None:
+        with self._writing() as state:
+            mark(state, request)
 
     def acquire(self, request: Acquire, /) -> Lease:
         with self._writing() as state:
@@ -304,7 +312,7 @@ def _forked(state: State, request: Append) -> Thread:
         reflected_through=min(parent.info.reflected_through, point.seq),
     )
     attempts = attempts_at(nodes, parent.attempts)
-    return Thread(info, shared, nodes, forked(state, parent, request), attempts)
+    return marks_within(Thread(info, shared, nodes, forked(state, parent, request), attempts), parent, point.seq)
 
 
 def _fork_state(state: State, request: Append) -> None:
@@ -325,13 +333,21 @@ def _read(thread: Thread, request: Read) -> Transcript:
         if (request.after is None or message.seq > request.after) and (request.before is None or message.seq < request.before)
     ]
     newest = within if request.limit is None else within[max(0, len(within) - request.limit) :]
-    wanted = [*newest, *(message for message in thread.messages if request.pinned and message.pinned)]
+    pinned = [message for message in thread.messages if request.pinned and is_pinned(message, thread.tiers)]
+    wanted = [*newest, *pinned]
     seqs = {message.seq for message in wanted}
     groups = {message.group for message in wanted} if request.whole_groups else set()
     messages = tuple(message for message in thread.messages if message.seq in seqs or message.group in groups)
-    if request.tree:
-        return Transcript(thread.info, messages, tree(thread), thread.attempts)
-    return Transcript(thread.info, messages, top_nodes(thread) if request.nodes else ())
+    nodes = tree(thread) if request.tree else top_nodes(thread) if request.nodes else ()
+    scores = {message.seq: thread.scores[message.seq] for message in messages if message.seq in thread.scores}
+    return Transcript(
+        thread.info,
+        messages,
+        nodes,
+        attempts=thread.attempts if request.tree else (),
+        tiers=dict(sorted(thread.tiers.items())) if request.marks else {},
+        scores=scores if request.marks else {},
+    )
 
 
 def _get(state: State, request: Get) -> Fetched:

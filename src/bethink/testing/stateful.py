@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from bethink.errors import BethinkError
-from bethink.messages import Message, ToolCall
+from bethink.marks import TIERS
+from bethink.messages import Message, Tier, ToolCall
 from bethink.models.language import Call, Usage
 from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
@@ -35,6 +36,7 @@ from bethink.storage.base import (
     Found,
     Get,
     Lease,
+    Mark,
     Prune,
     Put,
     Read,
@@ -252,6 +254,24 @@ class StoreMachine(RuleBasedStateMachine):
         return Node(
             id=self.fresh("n"), level=1, covers=tuple(covers), lines=tuple(lines), author="extractive", created_at=self.now()
         )
+
+    @rule(data=st.data(), tier=st.sampled_from(TIERS), score=st.none() | st.integers(1, 10), unknown=st.integers(0, 9))
+    def mark(self, data: st.DataObject, tier: Tier, score: int | None, unknown: int) -> None:
+        """Another tier for a message, or a score; now and then for one that is not there, beside one that is."""
+        thread = self.draw_thread(data)
+        known = self.draw_message(data, thread)
+        if thread is None or known is None:
+            return
+        named = (known.id, "unknown") if unknown == 0 else (known.id,)
+        request = Mark(
+            namespace=thread.namespace,
+            thread_id=thread.thread_id,
+            at=self.now(),
+            tiers=tuple((each, tier) for each in named) if score is None else (),
+            scores=() if score is None else tuple((each, score) for each in named),
+            author="model" if tier == "working" else "",
+        )
+        self.both(lambda store: store.mark(request))
 
     # -- checkpoints ------------------------------------------------------------------------------------------------------
 
@@ -607,8 +627,10 @@ def _contents(store: Store) -> dict[str, object]:
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))
     contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints
     contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
-    contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
-    contents["tree"] = [_read(store, thread, tree=True, limit=0) for thread in _scan(store, "threads", _EVERYTHING)]
+    threads = _scan(store, "threads", _EVERYTHING)
+    contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in threads]
+    contents["tree"] = [_read(store, thread, tree=True, limit=0) for thread in threads]
+    contents["marks"] = [_read(store, thread, pinned=True, marks=True, limit=2) for thread in threads]
     return contents
 
 

@@ -18,6 +18,7 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_marks",
     "_states",
     "_usage",
 )
@@ -34,6 +35,7 @@ from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageCo
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
+from bethink.testing._contract_marks import MarkContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
@@ -51,6 +53,7 @@ class StoreContract(
     FoldContract,
     RefineContract,
     LeaseContract,
+    MarkContract,
     RecordContract,
     ScanContract,
     SearchContract,

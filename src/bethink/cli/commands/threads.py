@@ -1,8 +1,9 @@
-"""`threads`, `show`, `add`, `end`: conversations and their messages."""
+"""`threads`, `show`, `add`, `promote`, `end`: conversations and their messages."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -21,6 +22,7 @@ __all__ = ["ThreadArgument", "parse_metadata", "register", "show_message"]
 
 ThreadArgument = Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.", show_default=False)]
 _Role = Literal["system", "developer", "user", "assistant", "tool"]
+_Tier = Literal["permanent", "long_term", "working", "ephemeral"]
 _SHOWN_CHARACTERS = 400
 
 
@@ -33,6 +35,12 @@ def register(app: typer.Typer) -> None:
         'bethink add trip user "I moved to Ghent." --user mara',
         """bethink add trip assistant Noted. --metadata '{"model": "small"}'""",
     )(add)
+    verb(
+        app,
+        "promote",
+        "bethink promote trip 3 --user mara",
+        "bethink promote trip 3 --tier working --user mara",
+    )(promote)
     verb(app, "end", "bethink end trip --user mara", "bethink end trip --user mara --json")(end)
 
 
@@ -75,15 +83,18 @@ def show(
     with run.memory() as memory:
         info = memory.thread(thread).info()
         messages = memory.thread(thread).messages(None if everything else limit)
+        tiers = {seq: given.tier for seq, given in memory.thread(thread).tiers().items()}
     plain = [msgspec.structs.replace(message, raw=None) for message in messages]
-    return Answer({"thread": info, "messages": plain}, lambda page: _show_messages(page, info, messages))
+    return Answer({"thread": info, "messages": plain, "tiers": tiers}, lambda page: _show_messages(page, info, messages, tiers))
 
 
-def show_message(page: Page, message: Message) -> None:
-    """A message, under a line that says who said it when."""
+def show_message(page: Page, message: Message, tier: str = "") -> None:
+    """A message, under a line that says who said it when, and its tier where that is not "working"."""
     from bethink.cli.render import when
 
-    page.note(f"#{message.seq}  {message.speaker}  {when(message.created_at)}  {message.id}")
+    tier = tier or message.tier
+    shown_tier = "" if tier == "working" else f"  {tier}"
+    page.note(f"#{message.seq}  {message.speaker}  {when(message.created_at)}  {message.id}{shown_tier}")
     text = message.text
     cut = len(text) - _SHOWN_CHARACTERS
     if text:
@@ -92,11 +103,11 @@ def show_message(page: Page, message: Message) -> None:
         page.say(f"calls {call.name}({call.arguments[:_SHOWN_CHARACTERS]})", indent=2)
 
 
-def _show_messages(page: Page, info: ThreadInfo, messages: list[Message]) -> None:
+def _show_messages(page: Page, info: ThreadInfo, messages: list[Message], tiers: Mapping[int, str]) -> None:
     from bethink.cli.render import counted
 
     for message in messages:
-        show_message(page, message)
+        show_message(page, message, tiers.get(message.seq, ""))
     if len(messages) < info.count:
         page.note(f"The newest {len(messages)} of {counted(info.count, 'message')}; --all shows the rest.")
 
@@ -123,6 +134,28 @@ def add(
     return Answer(
         {"thread_id": thread, "message": message},
         lambda page: page.say(f"Message {message.seq} of thread {thread}: {message.id}"),
+    )
+
+
+def promote(
+    run: Run,
+    thread: ThreadArgument,
+    message: Annotated[
+        str, typer.Argument(metavar="MESSAGE", help="Its number in the thread (see show), or its id.", show_default=False)
+    ],
+    tier: Annotated[_Tier, typer.Option(help="permanent, long_term, working or ephemeral.")] = "permanent",
+) -> Answer:
+    """Give a message another tier: how long it stays in view.
+
+    A permanent one is in every context. The message itself is not changed.
+    """
+    with run.memory() as memory:
+        before = memory.thread(thread).promote(int(message) if message.isascii() and message.isdigit() else message, tier)
+    return Answer(
+        {"thread_id": thread, "message": message, "tier": tier, "before": before},
+        lambda page: page.say(
+            f"Message {message} of thread {thread} is {tier} now" + ("." if before == tier else f", was {before}.")
+        ),
     )
 
 

@@ -13,8 +13,7 @@ works on what the one before it keeps. None of them touches the stored log.
 
 from __future__ import annotations
 
-from bethink.compaction.policies.base import Messages, Policy, Room, Tokens, Turns
-from bethink.compaction.policies.chain import Chain
+from bethink.compaction.policies.base import Chain, Messages, Policy, Room, Tokens, Turns
 from bethink.compaction.policies.folding import Hierarchy, Hybrid, Summarize
 from bethink.compaction.policies.text import policy_from
 from bethink.compaction.policies.tiers import Tiers

@@ -1,29 +1,30 @@
-"""What a policy is: a frozen value with one pure method.
+"""What a policy is: a frozen value with one pure method; and a chain of them, which is one again.
 
     groups in view, Room  ── arrange ──▶  Plan: what folds, what is kept, what is left out and why
 
 The groups come in the order in which they were completed, whole, without pinned messages and without calls that wait for their
 result. Every policy keeps the current turn (`plan.start_of_turn`): the newest user message and all that follows it. So a policy
 decides about what is older, and no choice of numbers can lose the question that is to be answered.
+
+A message is what it was when it was appended. What it was given later, a tier or a score, a policy asks the room for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import msgspec
 
-from bethink.compaction.plan import Plan
+from bethink.compaction.importance import importance
+from bethink.compaction.plan import Left, Plan
 from bethink.errors import BudgetError, InvalidInput
-from bethink.messages import Group
+from bethink.marks import Scored, Tiered, tier_of
+from bethink.messages import Group, Message, Tier
 from bethink.settings import Settings
 
-if TYPE_CHECKING:
-    from bethink.compaction.policies.chain import Chain
-
-__all__ = ["Messages", "Policy", "Room", "Tokens", "Turns", "check_least", "count", "figures"]
+__all__ = ["Chain", "Messages", "Policy", "Room", "Tokens", "Turns", "check_least", "count", "figures", "parts_of"]
 
 
 class Messages(msgspec.Struct, frozen=True):
@@ -61,15 +62,29 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         fixed: tokens of it that pinned messages take.
         size: tokens of a group as it would be shown. Cheap to ask again.
         settings: `compaction_trigger` and `compaction_keep` hold for every policy that folds.
+        pinned: those messages.
+        tiers, scores: what messages were given later, by seq.
     """
 
     budget: int
     fixed: int
     size: Callable[[Group], int]
     settings: Settings
+    pinned: tuple[Message, ...] = ()
+    tiers: Mapping[int, Tiered] = msgspec.field(default_factory=dict)
+    scores: Mapping[int, Scored] = msgspec.field(default_factory=dict)
 
     def tokens(self, groups: Sequence[Group]) -> int:
         return sum(map(self.size, groups))
+
+    def tier(self, message: Message) -> Tier:
+        """The tier of a message now."""
+        return tier_of(message, self.tiers)
+
+    def importance(self, message: Message) -> int:
+        """How much a message matters, from 1 to 10: the score that a model gave it, or by rules (`compaction.importance`)."""
+        scored = self.scores.get(message.seq)
+        return importance(message) if scored is None else scored.score
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -102,7 +117,8 @@ class Policy(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The policy as text, its parameters included: what receipts and reasons call it, and what `policy_from` reads."""
         words = re.sub(r"(?<!^)(?=[A-Z])", "-", type(self).__name__).lower()
-        knobs = ", ".join(f"{field}={getattr(self, field)}" for field in self.__struct_fields__)
+        given = [(field, getattr(self, field)) for field in self.__struct_fields__]
+        knobs = ", ".join(f"{field}={value}" for field, value in given if value is not None)
         return f"{words}({knobs})" if knobs else words
 
     def __str__(self) -> str:
@@ -110,9 +126,73 @@ class Policy(msgspec.Struct, frozen=True):
 
     def __or__(self, other: Policy) -> Chain:
         """This policy, and `other` on what it keeps."""
-        from bethink.compaction.policies.chain import Chain, parts_of
-
         return Chain((*parts_of(self), *parts_of(other)))
+
+
+class Chain(Policy, frozen=True):
+    """`Tiers() | Summarize()`: each policy works on what the one before it keeps.
+
+    What a policy has left out folds along when a later one folds what lies around it: a summary stands for a whole span.
+
+    Raises:
+        InvalidInput: fewer than two policies, or one that is none.
+    """
+
+    policies: tuple[Policy, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.policies) < 2:
+            raise InvalidInput("chain", f"{len(self.policies)} policies", "join two or more with |")
+        for policy in self.policies:
+            if not isinstance(policy, Policy):
+                raise InvalidInput("chain", f"a {type(policy).__name__}", "join policies with |")
+
+    @property
+    def summary(self) -> bool:  # type: ignore[override]
+        return any(policy.summary for policy in self.policies)
+
+    @property
+    def shows_state(self) -> bool:
+        return any(policy.shows_state for policy in self.policies)
+
+    @property
+    def own_summaries(self) -> int:
+        return max(policy.own_summaries for policy in self.policies)
+
+    @property
+    def name(self) -> str:
+        return " | ".join(policy.name for policy in self.policies)
+
+    def arrange(self, groups: Sequence[Group], room: Room) -> Plan:
+        keep = tuple(groups)
+        left: list[Left] = []
+        limits: list[int] = []
+        folding: list[Plan] = []
+        plans: list[Plan] = []
+        for policy in self.policies:
+            plans.append(found := policy.arrange(keep, room))
+            keep = found.keep
+            left += found.left
+            limits += [] if found.limit is None else [found.limit]
+            folding += [found] if found.fold else []
+        through = max((found.through for found in folding), default=0)
+        return Plan(
+            fold=tuple(group for group in groups if group.last_seq <= through),
+            keep=keep,
+            left=tuple(sorted((each for each in left if each.group.last_seq > through), key=lambda each: each.group.last_seq)),
+            through=through,
+            tokens=room.tokens(keep),
+            policy=" | ".join(found.policy for found in folding),
+            reason="; ".join(found.reason for found in folding or plans if found.reason),
+            limit=min(limits, default=None),
+        )
+
+
+def parts_of(policy: Policy) -> tuple[Policy, ...]:
+    """The policies that a policy is a chain of; itself for any other."""
+    if not isinstance(policy, Policy):
+        raise InvalidInput("policy", f"a {type(policy).__name__}", "join policies with |")
+    return policy.policies if isinstance(policy, Chain) else (policy,)
 
 
 def count(groups: Sequence[Group]) -> int:

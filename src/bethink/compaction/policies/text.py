@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bethink.compaction.policies.base import Messages, Policy, Tokens, Turns
-from bethink.compaction.policies.chain import Chain
+from bethink.compaction.policies.base import Chain, Messages, Policy, Tokens, Turns
 from bethink.compaction.policies.folding import Hierarchy, Hybrid, Summarize
 from bethink.compaction.policies.tiers import Tiers
 from bethink.compaction.policies.window import SlidingWindow, TokenWindow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from bethink.compaction.plan import Left, Plan, newest_that_fit, start_of_turn
+from bethink.compaction.plan import Left, Plan, newest_that_fit, start_of_turn, start_of_turns
 from bethink.compaction.policies.base import Policy, Room, Turns, check_least, count, figures
 from bethink.messages import Group
 
@@ -34,7 +34,7 @@ class SlidingWindow(Policy, frozen=True):
 
     def arrange(self, groups: Sequence[Group], room: Room) -> Plan:
         turn = start_of_turn(groups)
-        start = _turns_back(groups, self.n.n) if isinstance(self.n, Turns) else _messages_back(groups, turn, self.n)
+        start = start_of_turns(groups, self.n.n) if isinstance(self.n, Turns) else _messages_back(groups, turn, self.n)
         window = figures(self.n.n, "turns") if isinstance(self.n, Turns) else figures(self.n, "messages")
         return _window(groups, start, room, self.name, f"older than the newest {window}")
 
@@ -78,9 +78,3 @@ def _messages_back(groups: Sequence[Group], turn: int, n: int) -> int:
         start -= 1
         used += len(groups[start].messages)
     return start
-
-
-def _turns_back(groups: Sequence[Group], n: int) -> int:
-    """Where the newest `n` turns start. What was said before the first user message belongs to the first turn."""
-    asked = [index for index, group in enumerate(groups) if any(message.role == "user" for message in group.messages)]
-    return asked[-n] if len(asked) > n else 0

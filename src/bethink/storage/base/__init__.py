@@ -8,9 +8,9 @@ returned has been committed. Options are added as fields with defaults, so a bac
     get      things by id                                         forget   things and all that rests on them
     fold     summary nodes over a span of a thread                scan     everything, page by page
     refine   a model's summary in the place of another            prune    checkpoints that are no longer wanted
-    save     a checkpoint of a thread                             release  give back a turn
-    acquire  a turn of a thread, for a while                      check    list what is inconsistent
-    revision, speakers, stats, bind_embedder, close
+    mark     tiers and scores beside messages                     release  give back a turn
+    save     a checkpoint of a thread                             check    list what is inconsistent
+    acquire  a turn of a thread, for a while                      revision, speakers, stats, bind_embedder, close
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
 
@@ -39,6 +39,7 @@ from bethink.errors import BethinkError
 from bethink.models import Fingerprint
 from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
+from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
@@ -65,6 +66,7 @@ __all__ = [
     "Found",
     "Get",
     "Lease",
+    "Mark",
     "Page",
     "Pending",
     "Problem",
@@ -108,6 +110,8 @@ class Store(Protocol):
     def fold(self, request: Fold, /) -> ThreadInfo: ...
 
     def refine(self, request: Refine, /) -> None: ...
+
+    def mark(self, request: Mark, /) -> None: ...
 
     def acquire(self, request: Acquire, /) -> Lease: ...
 

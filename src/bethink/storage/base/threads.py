@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from bethink.marks import Scored, Tiered
 from bethink.messages import Message
 from bethink.records import Node
 from bethink.storage.base.summaries import Attempt
@@ -79,8 +80,10 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
         - `before` / `after`: only seqs below / above (exclusive); the limit counts from the newest within.
         - `whole_groups`: also the members of the returned messages' groups that lie outside, so no result is without its
           call and no answered call without its result. The result may then exceed the limit.
-        - `pinned`: also every system and developer message of the thread, and every one of tier "permanent" (with
+        - `pinned`: also every system and developer message of the thread, and every one whose tier is "permanent" now (with
           `whole_groups`, and their groups).
+        - `marks`: also the tiers that messages of the thread were given by `Mark`, of the whole thread, and the scores of the
+          messages returned.
         - `nodes`: also the thread's summary nodes that are no child of another, ordered by first_seq.
         - `tree`: instead of those, every node that has not been replaced (see `Refine`), ordered by level and first_seq; and
           the attempts that are kept, ordered by node and model.
@@ -96,15 +99,20 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
     nodes: bool = False
     tree: bool = False
+    marks: bool = False
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """What `read` found, of one moment: messages by seq, nodes and attempts as asked for."""
+    """What `read` found, of one moment: messages by seq, nodes and attempts as asked for; tiers and scores by the seq of their
+    message.
+    """
 
     thread: ThreadInfo
     messages: tuple[Message, ...]
     nodes: tuple[Node, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    tiers: dict[int, Tiered] = msgspec.field(default_factory=dict)
+    scores: dict[int, Scored] = msgspec.field(default_factory=dict)
 
 
 class Fold(msgspec.Struct, frozen=True, kw_only=True):

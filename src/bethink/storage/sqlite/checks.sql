@@ -135,6 +135,16 @@ SELECT 'unit ' || id FROM lexicon_docsize WHERE id NOT IN (SELECT id FROM units)
 SELECT 'record row ' || record FROM sources
 WHERE message NOT IN (SELECT id FROM messages) OR record NOT IN (SELECT id FROM records);
 
+-- name: tier_without_message
+-- is a tier of a message that is not there, or is none
+SELECT 'tier of message row ' || message FROM tiers
+WHERE message NOT IN (SELECT id FROM messages) OR tier NOT IN ('permanent', 'long_term', 'working', 'ephemeral');
+
+-- name: score_without_message
+-- is a score of a message that is not there, or is none
+SELECT 'score of message row ' || message FROM scores
+WHERE message NOT IN (SELECT id FROM messages) OR score NOT BETWEEN 1 AND 10;
+
 -- name: state_without_thread
 -- is of the state of a thread that is not there
 SELECT 'record row ' || r.id FROM records r

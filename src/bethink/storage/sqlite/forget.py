@@ -17,7 +17,7 @@ from bethink.ids import new_id
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
 from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of
-from bethink.storage.sqlite import checkpoints
+from bethink.storage.sqlite import checkpoints, marks
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import index_record, touch_records, write_record
@@ -239,6 +239,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
 
     gone.checkpoints += checkpoints.drop_from(database, thread.number, 0 if thread.whole else min(thread.going))
     messages = listed(thread.messages)
+    marks.drop(database, messages)
     if thread.whole:
         database.execute(q.drop_calls_of_thread, (thread.number,))
         database.execute(q.drop_lease, (thread.number,))

@@ -174,7 +174,42 @@ SELECT seq, grp, body, raw, raw_format FROM messages
 WHERE thread = ?2 AND grp <> seq AND grp IN (SELECT value FROM json_each(?3));
 
 -- name: pinned_messages
-SELECT seq, grp, body, raw, raw_format FROM messages WHERE thread = ? AND pinned = 1;
+-- Those that are pinned now: of their own, unless they were given another tier, and those that were made permanent.
+SELECT m.seq, m.grp, m.body, m.raw, m.raw_format FROM messages m WHERE m.thread = ?1 AND m.pinned = 1 AND (
+  m.role IN ('system', 'developer') OR NOT EXISTS (SELECT 1 FROM tiers t WHERE t.message = m.id AND t.tier <> 'permanent'))
+UNION ALL
+SELECT m.seq, m.grp, m.body, m.raw, m.raw_format FROM tiers t CROSS JOIN messages m ON m.id = t.message AND m.pinned = 0
+WHERE t.message BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 AND t.tier = 'permanent';
+
+-- name: set_tier
+INSERT INTO tiers (message, tier, at) VALUES (?, ?, ?)
+ON CONFLICT (message) DO UPDATE SET tier = excluded.tier, at = excluded.at WHERE tier <> excluded.tier;
+
+-- name: set_score
+INSERT INTO scores (message, score, author, at) VALUES (?, ?, ?, ?)
+ON CONFLICT (message) DO UPDATE SET score = excluded.score, author = excluded.author, at = excluded.at
+WHERE (score, author) <> (excluded.score, excluded.author);
+
+-- name: tiers_between
+-- Of the messages between two numbers, inclusive.
+SELECT message, tier, at FROM tiers WHERE message BETWEEN ? AND ? ORDER BY message;
+
+-- name: scores_of_messages
+SELECT s.message, s.score, s.author, s.at FROM json_each(?) l CROSS JOIN scores s ON s.message = l.value ORDER BY s.message;
+
+-- name: fork_tiers
+-- Copies of the tiers of the messages between two numbers, for messages moved by ?3.
+INSERT INTO tiers (message, tier, at) SELECT message + ?3, tier, at FROM tiers WHERE message BETWEEN ?1 AND ?2;
+
+-- name: fork_scores
+INSERT INTO scores (message, score, author, at)
+SELECT message + ?3, score, author, at FROM scores WHERE message BETWEEN ?1 AND ?2;
+
+-- name: drop_tiers
+DELETE FROM tiers WHERE message IN (SELECT value FROM json_each(?));
+
+-- name: drop_scores
+DELETE FROM scores WHERE message IN (SELECT value FROM json_each(?));
 
 -- name: top_nodes
 SELECT body FROM nodes WHERE thread = ? AND top = 1 ORDER BY first_seq, node_id;
@@ -798,6 +833,8 @@ UNION ALL SELECT 1 FROM units WHERE instr(CAST(terms AS BLOB), ?1)
 UNION ALL SELECT 1 FROM threads WHERE instr(CAST(thread_id AS BLOB), ?1) OR instr(metadata, ?1)
 UNION ALL SELECT 1 FROM calls WHERE instr(CAST(call_id AS BLOB), ?1)
 UNION ALL SELECT 1 FROM leases WHERE instr(CAST(holder AS BLOB), ?1)
+UNION ALL SELECT 1 FROM tiers WHERE instr(CAST(tier AS BLOB), ?1)
+UNION ALL SELECT 1 FROM scores WHERE instr(CAST(author AS BLOB), ?1)
 UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
 UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)

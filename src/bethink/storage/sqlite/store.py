@@ -32,6 +32,7 @@ from bethink.storage.base import (
     Found,
     Get,
     Lease,
+    Mark,
     Page,
     Problem,
     Prune,
@@ -47,7 +48,7 @@ from bethink.storage.base import (
     Transcript,
     Verification,
 )
-from bethink.storage.sqlite import checkpoints, leases, records, threads
+from bethink.storage.sqlite import checkpoints, leases, marks, records, threads
 from bethink.storage.sqlite import forget as forgetting
 from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
@@ -164,6 +165,10 @@ class SqliteStore:
     def refine(self, request: Refine, /) -> None:
         """See `storage.base.Refine`."""
         self._writer.run(lambda database: threads.refine(database, request))
+
+    def mark(self, request: Mark, /) -> None:
+        """See `storage.base.Mark`."""
+        self._writer.run(lambda database: marks.mark(database, request))
 
     def acquire(self, request: Acquire, /) -> Lease:
         """See `storage.base.Acquire`. A new token waits for the disk as a message does; a renewal does not."""

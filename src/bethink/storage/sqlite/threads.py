@@ -17,7 +17,7 @@ from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Attempt, Fold, Read, Refine, Transcript
 from bethink.storage.derive import nodes_within, with_child_replaced
-from bethink.storage.sqlite import checkpoints, states
+from bethink.storage.sqlite import checkpoints, marks, states
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.leases import require_lease
 from bethink.storage.sqlite.queries import q
@@ -258,6 +258,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     database.execute(q.fork_messages, (*span, moved, thread, last))
     database.execute(q.fork_vectors, (*span, moved))
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
+    marks.fork(database, span, moved)
     copied(database, last)
     _add_nodes(database, thread, nodes)
     database.execute(q.fork_attempts, (parent.thread, thread))
@@ -292,10 +293,11 @@ def read(database: Database, request: Read) -> Transcript:
     messages = tuple(
         decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))
     )
+    tiers, scores = marks.read(database, thread, sorted(by_seq)) if request.marks else ({}, {})
     if request.tree:
-        return Transcript(info, messages, _tree(database, thread), _attempts(database, thread))
+        return Transcript(info, messages, _tree(database, thread), _attempts(database, thread), tiers, scores)
     nodes = [decode_node(body) for (body,) in database.execute(q.top_nodes, (thread,))] if request.nodes else ()
-    return Transcript(info, messages, tuple(nodes))
+    return Transcript(info, messages, tuple(nodes), tiers=tiers, scores=scores)
 
 
 def _tree(database: Database, thread: int) -> tuple[Node, ...]:

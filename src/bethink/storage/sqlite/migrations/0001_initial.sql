@@ -65,6 +65,20 @@ CREATE INDEX messages_by_group ON messages (thread, grp) WHERE grp <> seq;
 
 CREATE INDEX messages_pinned ON messages (thread, seq) WHERE pinned = 1;
 
+-- Tiers that messages were given after they were stored, in place of their own, and how much they matter by whose judgement.
+CREATE TABLE tiers (
+    message INTEGER PRIMARY KEY REFERENCES messages (id),
+    tier    TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE scores (
+    message INTEGER PRIMARY KEY REFERENCES messages (id),
+    score   INTEGER NOT NULL, -- 1 to 10
+    author  TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
 -- Threads as they are: their rows, and what their tails add.
 CREATE VIEW thread_state (id, namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
   reflected_through, parent_thread, parent_seq, metadata, settled) AS
