@@ -38,7 +38,7 @@ from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
 
-__all__ = ["Engine", "Entries", "Known", "Watcher"]
+__all__ = ["Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -86,11 +86,12 @@ class Watcher(Protocol):
         ...
 
 
-class Entries(msgspec.Struct, frozen=True):
-    """The entries of the states of a namespace by thread, as they were put, and the states that have been read of them."""
+class ReadState(msgspec.Struct, frozen=True):
+    """A state as it was read at a revision of its namespace's records, and the entries that it adds up from, by id."""
 
-    by_thread: dict[str, tuple[StateEntry, ...]]
-    states: dict[str, State] = msgspec.field(default_factory=dict)
+    revision: int
+    entries: dict[str, StateEntry]
+    state: State
 
 
 class Engine:
@@ -137,7 +138,7 @@ class Engine:
         self.ranker = ranker
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
         self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
-        self._entries: _Last[Namespace, tuple[int, Entries]] = _Last(_NAMESPACES)
+        self.states: _Last[tuple[Namespace, str], ReadState] = _Last(_NAMESPACES)
         self._bound = False
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
@@ -185,7 +186,7 @@ class Engine:
         self._choices.clear()
         self._known.clear()
         self.counted.clear()
-        self._entries.clear()
+        self.states.clear()
         if self.watcher is not None:
             self.watcher.forgot()
         return receipt
@@ -266,10 +267,20 @@ class Engine:
         current: bool = True,
         pinned: bool = False,
         newest: bool = False,
+        thread_id: str | None = None,
         limit: int = 500,
     ) -> Iterator[StoredRecord]:
         """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer."""
-        scan = Scan(what="records", scope=scope, kinds=kinds, current=current, pinned=pinned, newest=newest, limit=limit)
+        scan = Scan(
+            what="records",
+            scope=scope,
+            kinds=kinds,
+            current=current,
+            pinned=pinned,
+            newest=newest,
+            thread_id=thread_id,
+            limit=limit,
+        )
         return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
 
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
@@ -311,19 +322,6 @@ class Engine:
             notes=tuple([record for record in pinned if isinstance(record, Note)]),
             summaries=tuple(summaries),
         )
-
-    def entries(self, namespace: Namespace) -> Entries:
-        """The entries of the states of a namespace; read once for each revision, as `known` is."""
-        revision = self.store.revision(namespace)
-        at, entries = self._entries.get(namespace) or (None, None)
-        if entries is None or at != revision:
-            found: dict[str, list[StateEntry]] = {}
-            for stored in self.records(Scope(namespace), kinds=("state",), current=False):
-                if isinstance(stored.record, StateEntry):
-                    found.setdefault(stored.record.thread_id, []).append(stored.record)
-            entries = Entries({thread_id: tuple(of_thread) for thread_id, of_thread in found.items()})
-            self._entries.keep(namespace, (revision, entries))
-        return entries
 
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""

@@ -358,6 +358,19 @@ def test_calls_of_a_model_are_told_and_warned_of_once(path: str, clock: FrozenCl
     assert heard.warnings == [("t", LimitWarning("model_calls", 2, 4))]
 
 
+def test_scores_are_calls_like_any_other(path: str, clock: FrozenClock) -> None:
+    model = Priced()
+    settings = Settings(importance="model", refine="manual")
+    limits = Limits(model_calls=1)
+    with Memory(path, embedder=None, clock=clock, settings=settings, language_model=model, limits=limits) as memory:
+        thread = memory.thread("t")
+        talk(thread, 4)
+        first, second = thread.refine(), thread.refine()
+        assert (first.limited, second.limited) == ("", "model_calls")
+        assert second.unscored > 0
+        assert model.asked == thread.usage().model.calls == 1
+
+
 def test_a_thread_may_have_a_limit_of_its_own(path: str, clock: FrozenClock) -> None:
     model = Priced()
     with folded(path, clock, model, Limits(model_calls=100)) as memory:

@@ -14,7 +14,7 @@ import pytest
 from bethink import AsyncMemory, Backoff, Hierarchy, InvalidInput, Memory, Message, NotFound, Settings, StoreBusy, Thread
 from bethink.models.language import GivenModel, Prompt, Reply
 from bethink.models.tokens import BuiltinCounter
-from bethink.storage.base import Refine
+from bethink.storage.base import Read, Refine, Transcript
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import AsyncScriptedModel, FrozenClock, Hang, Scripted, ScriptedModel, summing_up
 
@@ -724,6 +724,55 @@ def test_a_task_that_is_cancelled_while_it_asks_loses_nothing(tmp_path: Path) ->
             assert await memory.check() == []
 
     asyncio.run(talk_async())
+
+
+class CancellingStore(ReferenceStore):
+    """Has the task that uses it cancelled in the middle of its n-th verb from now on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = -1
+        self.cancel: Callable[[], object] = lambda: None
+
+    def _step(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.cancel()
+
+    def read(self, request: Read, /) -> Transcript:
+        self._step()
+        return super().read(request)
+
+    def refine(self, request: Refine, /) -> None:
+        self._step()
+        super().refine(request)
+
+
+def test_V020_a_task_that_is_cancelled_at_any_step_leaves_every_node_old_or_new_and_the_next_goes_on() -> None:
+    async def once(step: int) -> bool:
+        store = CancellingStore()
+        asked = AsyncScriptedModel(summing_up, name="async")
+        async with AsyncMemory(store=store, language_model=asked, embedder=None, clock=FrozenClock(), settings=SMALL) as memory:
+            thread = memory.thread("t")
+            for number in range(20):
+                await thread.append(said(number))
+            await thread.context()
+            covers = [node.covers for node in await thread.summaries()]
+            task = asyncio.create_task(thread.refine())
+            loop = asyncio.get_running_loop()
+            store.cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+            store.left = step
+            await asyncio.wait([task])
+            store.left = -1
+            assert await memory.check() == []
+            assert [node.covers for node in await thread.summaries()] == covers
+            await thread.refine()
+            assert {node.author for node in await thread.summaries()} == {"async"}
+            return task.cancelled()
+
+    cancelled = [asyncio.run(once(step)) for step in range(1, 22)]
+    assert cancelled[:10] == [True] * 10
+    assert not cancelled[-1]
 
 
 # -- cases of the field ----------------------------------------------------------------------------------------------------

@@ -181,6 +181,26 @@ def test_what_lost_lines_to_a_forget_is_written_anew_after_the_next_context() ->
         assert memory.thread("t").refine().attempts == ()
 
 
+def test_what_is_forgotten_while_the_worker_is_at_the_thread_is_come_back_to() -> None:
+    memories: list[Memory] = []
+    calls: list[Prompt] = []
+
+    def answer(prompt: Prompt) -> str:
+        calls.append(prompt)
+        if len(calls) == 1:
+            memories[0].forget(message="u0")
+        return summing_up(prompt)
+
+    # One at a time, so that the worker does not come upon the change by itself.
+    one = msgspec.structs.replace(SMALL, refine_limit=1)
+    with opened(ScriptedModel(answer, name="small"), settings=one) as memory:
+        memories.append(memory)
+        thread = talk(memory)
+        until(lambda: len(calls) == 1 and at_rest(memory))
+        thread.context()
+        until(lambda: len(calls) == 2 and at_rest(memory))
+
+
 class FailingStore(ReferenceStore):
     """Raises something that is none of the store's errors, whenever a summary is stored."""
 

@@ -94,6 +94,8 @@ _ANSWERING = re.compile(
     re.IGNORECASE,
 )
 _LEANING = re.compile(r"(?:it|he|she|they|that|this|these|those|both|his|her|their|its|then|which)\b", re.IGNORECASE)
+# The expression for code looks at every place; this tells at little cost whether it is worth it.
+_MAY_BE_CODE = re.compile(r"[(){}\[\]=;<>@]|^(?:\"|import |from )|:$")
 _QUOTED = re.compile(r"`[^`]*`")
 _CODE = re.compile(
     r"^(?:[\])}]|</?[a-z!][^>]*>|@\w+(?:\(|$)|\"[\w-]+\": )"
@@ -208,6 +210,8 @@ def is_code(text: str) -> bool:
 
     A comment is words, and so is a sentence that quotes code in backticks.
     """
+    if not _MAY_BE_CODE.search(text):
+        return False
     return bool(_CODE.search(_QUOTED.sub("", text) if "`" in text else text))
 
 

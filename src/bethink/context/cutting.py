@@ -16,7 +16,10 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
 from typing import TypeAlias
 
 import msgspec
@@ -72,53 +75,77 @@ def cut_to_fit(
 
     Costs one count of each text, and some 40 of texts about as long as what is kept of it.
     """
+    measure = measure.remembering()
     if measure.messages(messages) <= rooms[0]:
         return {}
-    texts = [text for message in messages for text in _texts(message, measure)]
-    gone: list[list[_Text]] = [[]]
-    for text in (*_media(messages, measure), *_arguments(messages, texts, measure)):
-        gone.append([*gone[-1], text])
+    work = _Work(messages, measure, how)
     for room, least in (*((room, _LEAST) for room in dict.fromkeys(rooms)), (rooms[-1], 0)):
-        for away in gone:
-            found = _shared(messages, texts, away, room, least, measure, how)
-            if found is not None:
-                return found
+        found = work.cuts(room, least)
+        if found is not None:
+            return found
     return None
 
 
-def _shared(
-    messages: Sequence[Message],
-    texts: Sequence[_Text],
-    gone: Sequence[_Text],
-    room: int,
-    least: int,
-    measure: Measure,
-    how: Oversize,
-) -> dict[int, tuple[Cut, ...]] | None:
-    """Cuts that share the room among those of `texts` that are long, where what is `gone` is not shown at all; None if one of
-    them would have less than `least` tokens besides its marker.
-    """
-    long = [text for text in texts if text.tokens > _LEAST and not _within(text, gone)]
-    away = [text.cut() for text in gone]
-    nothing = by_seq([*away, *(text.cut() for text in long)])
-    alone = [measure.count(text.marker) for text in long]
-    spare = room - measure.messages(with_cuts(messages, nothing))
-    if spare < least * len(long):
-        return None
-    # What is put together may count a little more than its parts did, and JSON escapes much: so it is tried until it fits.
-    while spare > 0:
-        share = _share([text.tokens - marker for text, marker in zip(long, alone, strict=True)], spare)
-        cuts = list(away)
-        for text, marker in zip(long, alone, strict=True):
-            limit = marker + share
-            if text.tokens > limit:
-                kept = shorten(text.text, limit, measure, message_id=text.message.id, keep=how.keep, boundary=how.boundary)
-                cuts.append(text.cut(kept.start, kept.end))
-        over = measure.messages(with_cuts(messages, by_seq(cuts))) - room
-        if over <= 0:
-            return by_seq(cuts)
-        spare -= over
-    return nothing
+class _Work:
+    """Messages that are to be cut, with all that can be cut of them."""
+
+    def __init__(self, messages: Sequence[Message], measure: Measure, how: Oversize) -> None:
+        self._messages, self._measure, self._how = messages, measure, how
+        found = [text for message in messages for text in _texts(message, measure)]
+        self._long = [text for text in found if text.tokens > _LEAST]
+
+    @cached_property
+    def _whole(self) -> list[_Text]:
+        """What can only be shown or not, in the order in which it gives way."""
+        return [*_media(self._messages, self._measure), *_arguments(self._messages, self._long, self._measure)]
+
+    def cuts(self, room: int, least: int) -> dict[int, tuple[Cut, ...]] | None:
+        """Cuts that share the room among the long texts, where as little as possible is not shown at all; None if one of them
+        would have less than `least` tokens besides its marker.
+        """
+        if self._enough(0, room, least):
+            return self._filled(0, room)
+        # The more is gone, the more room is left.
+        gone = bisect_left(range(len(self._whole) + 1), True, key=lambda gone: self._enough(gone, room, least))
+        return self._filled(gone, room) if gone <= len(self._whole) else None
+
+    def _enough(self, gone: int, room: int, least: int) -> bool:
+        long, nothing = self._left(gone)
+        return room - self._size(nothing) >= least * len(long)
+
+    def _left(self, gone: int) -> tuple[list[_Text], list[Cut]]:
+        """The long texts where the first `gone` are not shown, and the cuts where nothing is shown of the long ones either."""
+        away = self._whole[:gone] if gone else []
+        places = {(text.message.seq, text.part) for text in away}
+        long = [text for text in self._long if (text.message.seq, text.part) not in places]
+        return long, [text.cut() for text in (*away, *long)]
+
+    def _size(self, cuts: Iterable[Cut]) -> int:
+        return self._measure.messages(with_cuts(self._messages, by_seq(cuts)))
+
+    def _filled(self, gone: int, room: int) -> dict[int, tuple[Cut, ...]]:
+        """The cuts where the long texts share what is left of the room."""
+        long, nothing = self._left(gone)
+        away = nothing[:gone]
+        alone = [self._measure.count(text.marker) for text in long]
+        spare = room - self._size(nothing)
+        # What is put together may count a little more than its parts did, and JSON escapes much: so it is tried until it fits.
+        while spare > 0:
+            share = _share([text.tokens - marker for text, marker in zip(long, alone, strict=True)], spare)
+            cuts = away.copy()
+            for text, marker in zip(long, alone, strict=True):
+                if text.tokens > marker + share:
+                    cuts.append(self._shortened(text, marker + share))
+            over = self._size(cuts) - room
+            if over <= 0:
+                return by_seq(cuts)
+            spare -= over
+        return by_seq(nothing)
+
+    def _shortened(self, text: _Text, limit: int) -> Cut:
+        keep, boundary = self._how.keep, self._how.boundary
+        kept = shorten(text.text, limit, self._measure, message_id=text.message.id, keep=keep, boundary=boundary)
+        return text.cut(kept.start, kept.end)
 
 
 def _share(wanted: Sequence[int], spare: int) -> int:
@@ -130,10 +157,6 @@ def _share(wanted: Sequence[int], spare: int) -> int:
         spare -= want
         left -= 1
     return max(wanted, default=0)
-
-
-def _within(text: _Text, gone: Iterable[_Text]) -> bool:
-    return any(text.message.seq == other.message.seq and text.part == other.part for other in gone)
 
 
 # -- places ---------------------------------------------------------------------------------------------------------------
@@ -165,21 +188,20 @@ def _media(messages: Sequence[Message], measure: Measure) -> list[_Text]:
     return [media for media in reversed(found) if media.tokens > _LEAST]
 
 
-def _arguments(messages: Sequence[Message], texts: Sequence[_Text], measure: Measure) -> list[_Text]:
+def _arguments(messages: Sequence[Message], long: Iterable[_Text], measure: Measure) -> list[_Text]:
     """The arguments of calls that are JSON, first those of which the most is left when their strings are shortened."""
+    saved: dict[tuple[int, int], int] = {}
+    for text in long:
+        place = text.message.seq, text.part
+        saved[place] = saved.get(place, 0) + text.tokens - _LEAST
     found = [
         _Text(message, at, _WHOLE, call.arguments, measure.count(call.arguments))
         for message in messages
         for at, call in _calls(message)
         if len(call.arguments) > _SHORT and _is_json(call.arguments)
     ]
-    left = {
-        (whole.message.seq, whole.part): whole.tokens
-        - sum([text.tokens - _LEAST for text in texts if text.tokens > _LEAST and _within(text, [whole])])
-        for whole in found
-    }
     worth = [whole for whole in found if whole.tokens > _LEAST]
-    return sorted(worth, key=lambda whole: -left[whole.message.seq, whole.part])
+    return sorted(worth, key=lambda whole: saved.get((whole.message.seq, whole.part), 0) - whole.tokens)
 
 
 def _calls(message: Message) -> list[tuple[int, ToolCall]]:
@@ -215,10 +237,8 @@ def _strings(arguments: str) -> list[str]:
 
 def by_seq(cuts: Iterable[Cut]) -> dict[int, tuple[Cut, ...]]:
     """Cuts by message, each message's in the order of their places."""
-    found: dict[int, tuple[Cut, ...]] = {}
-    for cut in sorted(cuts, key=lambda cut: (cut.seq, cut.part, cut.leaf)):
-        found[cut.seq] = (*found.get(cut.seq, ()), cut)
-    return found
+    ordered = sorted(cuts, key=lambda cut: (cut.seq, cut.part, cut.leaf))
+    return {seq: tuple(found) for seq, found in groupby(ordered, key=lambda cut: cut.seq)}
 
 
 def with_cuts(messages: Sequence[Message], cuts: Cuts) -> list[Message]:

@@ -47,6 +47,10 @@ class Measure:
         counter, framing = self._counter, self.framing
         return sum([message_tokens(message, counter, framing) for message in messages])
 
+    def remembering(self) -> Measure:
+        """The same measure, for a piece of work that counts the same texts again and again: it keeps every count."""
+        return Measure(_Remembering(self._counter), self.model)
+
     def around(self, tools: Sequence[Mapping[str, Any]] = ()) -> tuple[tuple[str, int], ...]:
         """What a request counts besides its messages, each `(name, tokens)`: the tools it offers, and what begins the reply.
 
@@ -59,6 +63,21 @@ class Measure:
             return ()
         parts = ("tools", schema_tokens(tools, self._counter, self.framing)), ("reply", self.framing.reply)
         return tuple(part for part in parts if part[1])
+
+
+class _Remembering:
+    """Counts like the counter it wraps, each text once."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name = counter.name
+        self._counter = counter
+        self._known: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        tokens = self._known.get(text)
+        if tokens is None:
+            tokens = self._known[text] = self._counter.count(text)
+        return tokens
 
 
 def counter_for(model: str) -> TokenCounter:

@@ -50,6 +50,8 @@ class _Line:
         self._waiting: OrderedDict[_Key, None] = OrderedDict()
         self._known: OrderedDict[_Key, datetime | None] = OrderedDict()
         """When there is something to do again; None for "when it folds", or has messages to be scored."""
+        self._forgets = 0
+        self._forgets_before = 0
 
     def join(self, key: _Key, *, folded: bool, unscored: bool) -> None:
         again = self._known.get(key)
@@ -60,17 +62,22 @@ class _Line:
             self._know(key, _IN_HAND)
 
     def take(self) -> _Key | None:
+        self._forgets_before = self._forgets
         return self._waiting.popitem(last=False)[0] if self._waiting else None
 
     def done(self, key: _Key, report: RefineReport | None) -> None:
-        """Remember when to look again; None for what could not be done, which is at the next notice."""
-        self._know(key, self._engine.clock.now() if report is None else report.retry_at)
+        """Remember when to look again: at the next notice, if it could not be done or something was forgotten meanwhile."""
+        if report is None or self._forgets != self._forgets_before:
+            self._know(key, self._engine.clock.now())
+        else:
+            self._know(key, report.retry_at)
 
     def clear(self) -> None:
         self._waiting.clear()
 
     def look_again(self) -> None:
         """At each thread, when it is noticed next."""
+        self._forgets += 1
         self._known.clear()
 
     def _know(self, key: _Key, again: datetime | None) -> None:

@@ -12,11 +12,12 @@ changed since is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from inspect import GEN_RUNNING, getgeneratorstate
 from typing import TypeAlias
 
 import msgspec
@@ -134,13 +135,24 @@ async def refine_async(
     from anyio.to_thread import run_sync
 
     work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
-    with closing(work), engine.telemetry.span("refine", namespace=namespace):
+    with _ended(work), engine.telemetry.span("refine", namespace=namespace):
         found = await run_sync(partial(advance, work))
         while not isinstance(found, RefineReport):
             calls: list[Call] = []
             outcome = await engine.ask_async(found, observe=calls.append)
             found = await run_sync(partial(advance, work, Answered(outcome, tuple(calls))))
         return found
+
+
+@contextmanager
+def _ended(work: Refining) -> Iterator[None]:
+    """Close the work, unless a worker thread is at it: where the task that waits for it was cancelled, that comes to the end of
+    its step, and nobody asks for the next."""
+    try:
+        yield
+    finally:
+        if getgeneratorstate(work) != GEN_RUNNING:
+            work.close()
 
 
 def advance(work: Refining, answered: Answered | None = None) -> _Step | RefineReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bethink.context import Item, item_of_record
-from bethink.engine import Engine
+from bethink.engine import Engine, ReadState
 from bethink.errors import NotFound
 from bethink.ids import new_id
 from bethink.insights.state.adding import add_up, project_of
@@ -16,7 +16,7 @@ from bethink.messages import Message
 from bethink.records import StateEntry
 from bethink.steps.append import append
 from bethink.steps.derive import derive
-from bethink.storage.base import Put, Read, Retire
+from bethink.storage.base import Put, Read, Retire, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -35,19 +35,34 @@ def read_state(engine: Engine, namespace: Namespace, thread_id: str) -> State:
 
 def state_of(engine: Engine, namespace: Namespace, thread_id: str) -> State:
     """The same, from what has been drawn already."""
-    return _known(engine, namespace, thread_id)[1]
+    return _read(engine, namespace, thread_id).state
 
 
-def _known(engine: Engine, namespace: Namespace, thread_id: str) -> tuple[dict[str, StateEntry], State]:
-    """The entries of a thread and of all others that are part of the same project, by id, and what they add up to."""
-    known = engine.entries(namespace)
-    own = known.by_thread.get(thread_id, ())
-    project = project_of(own)
-    shared = [of_thread for of_thread in known.by_thread.values() if project_of(of_thread) == project] if project else [own]
-    entries = {entry.id: entry for of_thread in shared for entry in of_thread}
-    if thread_id not in known.states:
-        known.states[thread_id] = add_up(entries.values())
-    return entries, known.states[thread_id]
+def _read(engine: Engine, namespace: Namespace, thread_id: str) -> ReadState:
+    """The state of a thread with its entries, those of all threads of its project; read once for each revision of the records.
+
+    Of a project all entries of the namespace are looked at, else those of the thread.
+    """
+    # Before they are read: what is written meanwhile has a higher revision, and the next call reads again.
+    revision = engine.store.revision(namespace)
+    known = engine.states.get((namespace, thread_id))
+    if known is not None and known.revision == revision:
+        return known
+    entries = _entries(engine, namespace, thread_id)
+    project = project_of(entries)
+    if project:
+        by_thread: dict[str, list[StateEntry]] = {}
+        for entry in _entries(engine, namespace):
+            by_thread.setdefault(entry.thread_id, []).append(entry)
+        entries = [entry for own in by_thread.values() if project_of(own) == project for entry in own]
+    read = ReadState(revision, {entry.id: entry for entry in entries}, add_up(entries))
+    engine.states.keep((namespace, thread_id), read)
+    return read
+
+
+def _entries(engine: Engine, namespace: Namespace, thread_id: str | None = None) -> list[StateEntry]:
+    found = engine.records(Scope(namespace), kinds=("state",), current=False, thread_id=thread_id)
+    return [stored.record for stored in found if isinstance(stored.record, StateEntry)]
 
 
 def set_state(engine: Engine, namespace: Namespace, thread_id: str, found: Given) -> State:
@@ -59,10 +74,10 @@ def set_state(engine: Engine, namespace: Namespace, thread_id: str, found: Given
     derive(engine, namespace)
     tip = made(engine, namespace, thread_id).tip
     now = engine.clock.now()
-    records, state = _known(engine, namespace, thread_id)
-    current = {entry.id: entry for entry in state}
+    known = _read(engine, namespace, thread_id)
+    current = {entry.id: entry for entry in known.state}
     open_questions = [each.id for each in current.values() if each.part == "question"]
-    questions = {name: records[_named(name, open_questions)] for name, _ in found.answers}
+    questions = {name: known.entries[_named(name, open_questions)] for name, _ in found.answers}
     withdrawn = [_named(name, list(current)) for name in found.withdraw]
     entries = set_by_hand(found, thread_id=thread_id, seq=tip, now=now, fresh=lambda: new_id(now), questions=questions)
     retire = tuple(Retire(entry_id, now, "withdrawn") for entry_id in withdrawn)
@@ -98,10 +113,10 @@ def state_items(engine: Engine, namespace: Namespace, thread_id: str, reason: st
 
     Left out is what the messages in view say themselves, but for the goal and the phase. Insights must have been drawn.
     """
-    records, state = _known(engine, namespace, thread_id)
+    known = _read(engine, namespace, thread_id)
     return tuple(
-        item_of_record(records[entry.id], "project", reason)
-        for entry in shown_first(state, _MOST)
+        item_of_record(known.entries[entry.id], "project", reason)
+        for entry in shown_first(known.state, _MOST)
         if entry.part in ("goal", "phase") or not entry.sources or not visible.issuperset(entry.sources)
     )
 

@@ -4,7 +4,7 @@
     TokenWindow     the newest tokens
     Summarize       past a trigger the oldest fold into summary nodes
     Hybrid          the same by shares of the budget, and the window grows again where there is room: the default
-    Hierarchy       the newest messages, summaries of the segments before them, summaries of summaries
+    Hierarchy       the newest messages, summaries of the segments before them, summaries of summaries, the state of the work
     Tiers           retention by what a message is: a limit for each tier
 
 They are values: comparable, written as text (`str(policy)`) and read back (`policy_from`), and composed with `|`, where each

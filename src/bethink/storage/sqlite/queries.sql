@@ -483,6 +483,13 @@ WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND r.kind = ?7 
   AND (?5 IS NULL OR r.thread_id = ?5) AND (NOT ?6 OR r.retired = 0)
 ORDER BY r.id {order} LIMIT ?8;
 
+-- name: scan_records_of_thread
+-- The same of those that are about one thread, found by an index of their own.
+SELECT r.id, ?3, r.body FROM records r INDEXED BY records_of_thread
+WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND r.thread_id = ?5 AND r.kind = ?7 AND r.id > ?1 AND r.id < ?2
+  AND ?4 IS NOT NULL AND (NOT ?6 OR r.retired = 0)
+ORDER BY r.id {order} LIMIT ?8;
+
 -- name: scan_pinned_records
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
 SELECT r.id, n.path, r.body FROM namespaces n CROSS JOIN records r ON r.namespace = n.id

@@ -272,7 +272,8 @@ def _records(request: Scan) -> _Plan:
     kinds = None if request.kinds is None else listed(request.kinds)
     statement = q.scan_pinned_records if request.pinned else q.scan_records
     if request.kinds is not None and len(request.kinds) == 1 and not request.pinned and not request.scope.subtree:
-        statement, kinds = q.scan_records_of_kind, request.kinds[0]
+        statement = q.scan_records_of_kind if request.thread_id is None else q.scan_records_of_thread
+        kinds = request.kinds[0]
     return (
         statement,
         (request.thread_id, request.current, kinds),
