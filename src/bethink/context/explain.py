@@ -19,14 +19,17 @@ __all__ = ["Explanation", "Kept", "Load", "explain", "load_of", "sections_of"]
 _MOST_RANGES = 6
 
 Load: TypeAlias = Literal["ideal", "good", "high", "critical"]
-_LOADS: tuple[tuple[float, Load], ...] = ((0.5, "ideal"), (0.75, "good"), (0.9, "high"), (1.0, "critical"))
+_LOADS: tuple[tuple[float, Load], ...] = ((0.5, "ideal"), (0.75, "good"), (0.9, "high"))
 
 
 def load_of(tokens: int, budget: int) -> Load:
     """How full a context is: up to half of its budget "ideal", up to 75 % "good"; "high" above that, where it should be
     compacted; "critical" above 90 %, where models lose much of what they are given.
     """
-    return next((load for share, load in _LOADS if tokens <= share * budget), "critical")
+    for share, load in _LOADS:
+        if tokens <= share * budget:
+            return load
+    return "critical"
 
 
 class Kept(msgspec.Struct, frozen=True):

@@ -211,12 +211,16 @@ def tag_of(section: SectionName) -> str:
     return section.replace(" ", "_")
 
 
+def _section_of(line: Shown) -> SectionName:
+    return line.item.section
+
+
 def memory_message(block: Sequence[Shown]) -> Message | None:
     """The message that carries the block, its lines in the order given; None when there is no line for it."""
     if not block:
         return None
     parts = ["<memory>", _PREFACE]
-    for name, lines in groupby(block, key=lambda each: each.item.section):
+    for name, lines in groupby(block, key=_section_of):
         parts += [f"<{tag_of(name)}>", *[each.line for each in lines], f"</{tag_of(name)}>"]
     parts.append("</memory>")
     return Message(role="user", content="\n".join(parts), name="memory")
