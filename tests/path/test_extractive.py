@@ -71,6 +71,20 @@ def test_courtesies_alone_are_not_worth_a_line() -> None:
     assert summary(*chat) == []
 
 
+def test_a_sentence_longer_than_a_line_is_quoted_to_its_end() -> None:
+    towns = ("Aarhus", "Bergen", "Cork", "Delft", "Evora", "Faro", "Ghent", "Hasselt", "Imola", "Jena", "Kotor", "Lugano")
+    said = "so we went on " + ", ".join(f"then we stayed for {index + 13} days in {town}" for index, town in enumerate(towns))
+    lines = [line.text for line in summarise(thread(("user", said)), limit=1_000, count=count)]
+    assert len(lines) > 1
+    assert all(len(line) <= 240 and line.removesuffix("…") in said for line in lines)
+    assert all(line.endswith("…") for line in lines[:-1])
+    assert all(any(town in line for line in lines) for town in towns)
+
+
+def test_a_sentence_without_words_is_one_line() -> None:
+    assert len(summarise(thread(("user", "key " + "x" * 5_000)), limit=1_000, count=count)) == 1
+
+
 def test_reasoning_and_system_texts_are_left_out() -> None:
     said = thread(("system", "You are a pirate named Flint."), ("user", "Use this. The rate applies in Porto."))
     parts = (Part("reasoning", "Perhaps Lisbon."), Part("image", ref="https://a.example/i.png"), Part("text", "Porto is set."))
@@ -103,10 +117,11 @@ def test_json_of_a_tool_is_one_line() -> None:
 # -- bounds ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_long_sentence_is_cut_at_a_word() -> None:
-    (text,) = summary(("user", "The parcel " + "really " * 60 + "weighs 4 kg."))
+def test_a_long_sentence_without_a_comma_is_cut_at_a_word() -> None:
+    text, rest = summary(("user", "The parcel " + "really " * 60 + "weighs 4 kg."))
     assert len(text) <= MAX_LINE_LENGTH
     assert text.endswith("really…")
+    assert rest.endswith("really weighs 4 kg.")
 
 
 def test_a_script_without_spaces_is_cut_between_letters() -> None:

@@ -35,7 +35,7 @@ from bethink.records import Line
 __all__ = ["MAX_LINE_LENGTH", "choose", "select", "sentences_of", "shortened", "summarise"]
 
 MAX_LINE_LENGTH = 240
-"""Characters of a line; a longer sentence is cut at a word and ends in "…"."""
+"""Characters of a line; a longer sentence is several, and what is cut ends in "…"."""
 
 # Characters that are read of a longer message, in pieces (see `excerpt`). Tool output is shortened further: what matters in it
 # has mostly been repeated by the assistant.
@@ -52,6 +52,8 @@ _FRAGMENT_TERMS, _LONG_TERMS = 3, 30
 _LINE_BYTES = 32
 # After so many in a row that no longer fit, the summary is full.
 _MISSES = 24
+# A sentence is at most so many lines and the beginning of one more.
+_MOST_LINES = 100
 # A line is not cut below this many characters.
 _SHORTEST = 16
 
@@ -122,7 +124,7 @@ def sentences_of(message: Message) -> Iterator[str]:
 
 
 def _quotable(message: Message, *, code: bool = True) -> Iterator[str]:
-    """The sentences of a message and, with `code`, the lines of its code blocks, in their order."""
+    """The sentences of a message, in their order; with `code` long ones to their end, and the lines of its code blocks."""
     if message.role not in _ROLE:
         return
     text = excerpt(message.text, _MAX_READ[message.role])
@@ -132,9 +134,27 @@ def _quotable(message: Message, *, code: bool = True) -> Iterator[str]:
         return
     for _, _, sentence in sentences(text):
         if not is_fence(sentence):
-            yield shortened(sentence)
+            yield from _in_lines(sentence) if code else (shortened(sentence),)
         elif code:
             yield from (shortened(line) for line in sentence.splitlines()[1:] if not is_fence(line.lstrip()))
+
+
+def _in_lines(sentence: str) -> Iterator[str]:
+    """A sentence that is longer than a line as several, each but the last ending in "…": cut behind a comma where there is one,
+    and at a word otherwise. Where it goes on without words, as a key does, it is cut short.
+    """
+    text = _SPACE.sub(" ", sentence).strip()
+    for number in range(_MOST_LINES):
+        if len(text) <= MAX_LINE_LENGTH:
+            break
+        if number and " " not in text[:MAX_LINE_LENGTH] and text[:MAX_LINE_LENGTH].isascii():
+            return
+        end = max(text.rfind(mark, MAX_LINE_LENGTH // 2, MAX_LINE_LENGTH - 1) for mark in (", ", "; "))
+        line = f"{text[:end]}…" if end > 0 else shortened(text)
+        yield line
+        text = text[len(line) - 1 :].lstrip(" ,;:-–")
+    if text:
+        yield shortened(text)
 
 
 # -- choice ---------------------------------------------------------------------------------------------------------------
