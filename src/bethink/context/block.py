@@ -110,7 +110,7 @@ class _Said:
         if item.text in self._texts:
             return True
         for source in item.sources:
-            if source in known and any(_within(item.text, self._items[other].text) for other in known[source]):
+            if source in known and any(_within(item.text, self._items[other]) for other in known[source]):
                 return True
         return False
 
@@ -136,14 +136,16 @@ class _Said:
         return [other for other in beside if items[other].section in _SUMMARIES and items[other].text in message.text]
 
 
-def _within(text: str, other: str) -> bool:
-    """Whether all that one text says is in the other: each of its words that is not a mere "I" or "the"."""
-    if text in other:
+def _within(text: str, other: Item) -> bool:
+    """Whether all that a text says is in another line: as it stands, or in the words of a record, which puts "I live in Ghent"
+    as "lives in Ghent". A mere "I" or "the" says nothing.
+    """
+    if text in other.text:
         return True
     # Twice as long, it says more; and most are: a message beside the insight drawn from it.
-    if len(text) > 2 * len(other):
+    if other.of != "record" or other.index >= 0 or len(text) > 2 * len(other.text):
         return False
-    return (set(index_terms(text).split()) - _NO_NEWS).issubset(index_terms(other).split())
+    return (set(index_terms(text).split()) - _NO_NEWS).issubset(index_terms(other.text).split())
 
 
 def _heading_tokens(name: SectionName, measure: Measure) -> int:
