@@ -95,19 +95,32 @@ def set_by_hand(
             rests on what that rests on, so that it goes with it.
     """
     said: list[tuple[StatePart, dict[str, Any]]] = []
-    for part, text in (("project", found.project), ("goal", found.goal), ("phase", found.phase)):
+
+    def say(part: StatePart, text: str, **fields: Any) -> None:
+        said.append((part, {"text": text, **fields}))
+
+    single: tuple[tuple[StatePart, str | None], ...] = (
+        ("project", found.project),
+        ("goal", found.goal),
+        ("phase", found.phase),
+    )
+    for part, text in single:
         if text is not None:
-            said.append((part, {"text": text}))  # type: ignore[arg-type]
+            say(part, text)
     for name, reply in found.answers:
         question = questions[name]
         sources = tuple(Source(source.message_id, source.thread_id, reply) for source in question.sources)
-        place = {"thread_id": question.thread_id, "seq": question.seq}
-        said.append(("answer", {"text": reply, "about": question.id, "sources": sources, **place}))
-    said += [("decision", {"text": text, "because": because, "old": old_in(text)}) for text, because in found.decisions]
-    said += [("question", {"text": text}) for text in found.questions]
-    said += [("artifact", {"text": each.text, "ref": each.ref, "digest": each.digest}) for each in found.artifacts]
-    said += [("fact", {"text": text}) for text in found.facts]
-    said += [("task", {"text": text}) for text in found.completed]
+        say("answer", reply, about=question.id, sources=sources, thread_id=question.thread_id, seq=question.seq)
+    for text, because in found.decisions:
+        say("decision", text, because=because, old=old_in(text))
+    for text in found.questions:
+        say("question", text)
+    for each in found.artifacts:
+        say("artifact", each.text, ref=each.ref, digest=each.digest)
+    for text in found.facts:
+        say("fact", text)
+    for text in found.completed:
+        say("task", text)
     return tuple(
         StateEntry(
             id=fresh(),
