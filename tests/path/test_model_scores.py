@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import Message
-from bethink.compaction.model_scores import MOST_AT_ONCE, MOST_IN_CALL, Judged, score_with_model, to_be_scored
+from bethink.compaction.importance import to_be_scored
+from bethink.compaction.model_scores import MOST_AT_ONCE, MOST_IN_CALL, Judged, score_with_model
 from bethink.marks import Scored, Tiered
 from bethink.messages import Role, Tier
 from bethink.models.language import Prompt, Reply, run

@@ -14,13 +14,15 @@ image) is a 5: neither lost early nor kept for long.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from bethink.compaction.facts import facts
 from bethink.compaction.sentences import sentences
 from bethink.compaction.statements import is_commitment, is_courtesy
+from bethink.marks import Scored, Tiered, tier_of
 from bethink.messages import Message
 
-__all__ = ["UNREADABLE", "importance"]
+__all__ = ["UNREADABLE", "importance", "to_be_scored"]
 
 UNREADABLE = 5
 """The score of what says nothing in words."""
@@ -48,3 +50,15 @@ def importance(message: Message) -> int:
     score -= all(sentence.rstrip().endswith(("?", "？")) for sentence in told)
     score -= message.role == "tool"
     return max(1, min(_MOST, score))
+
+
+def to_be_scored(messages: Sequence[Message], tiers: Mapping[int, Tiered], scores: Mapping[int, Scored]) -> tuple[Message, ...]:
+    """Those that a score makes a difference for: of tier working, with words, not scored yet."""
+    return tuple(
+        message
+        for message in messages
+        if message.seq not in scores
+        and message.role not in ("system", "developer")
+        and tier_of(message, tiers) == "working"
+        and message.text.strip()
+    )

@@ -16,7 +16,7 @@ import hashlib
 import html
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -24,11 +24,11 @@ import msgspec
 from bethink.compaction.importance import UNREADABLE
 from bethink.compaction.model_reply import spoken
 from bethink.compaction.prompts import Shown, passes, shown_messages
-from bethink.marks import HIGHEST_SCORE, LOWEST_SCORE, Scored, Tiered, tier_of
+from bethink.marks import HIGHEST_SCORE, LOWEST_SCORE
 from bethink.messages import Message
 from bethink.models.language import MOST_CALLS, ModelError, ModelStep, Prompt, Usage
 
-__all__ = ["MOST_AT_ONCE", "Judged", "score_with_model", "to_be_scored"]
+__all__ = ["MOST_AT_ONCE", "Judged", "score_with_model"]
 
 MOST_IN_CALL = 40
 MOST_AT_ONCE = MOST_IN_CALL * (MOST_CALLS // 4)
@@ -81,18 +81,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     reason: ScoreFailure | Literal[""] = ""
     detail: str = ""
     usage: Usage = Usage()
-
-
-def to_be_scored(messages: Sequence[Message], tiers: Mapping[int, Tiered], scores: Mapping[int, Scored]) -> tuple[Message, ...]:
-    """Those that a score makes a difference for: of tier working, with words, not scored yet."""
-    return tuple(
-        message
-        for message in messages
-        if message.seq not in scores
-        and message.role not in ("system", "developer")
-        and tier_of(message, tiers) == "working"
-        and message.text.strip()
-    )
 
 
 def score_with_model(messages: Sequence[Message], *, count: Callable[[str], int], window: int = 8_000) -> ModelStep[Judged]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bethink.compaction.model_scores import MOST_AT_ONCE, Judged, score_with_model, to_be_scored
+from bethink.compaction.importance import to_be_scored
+from bethink.compaction.model_scores import MOST_AT_ONCE, Judged, score_with_model
 from bethink.engine import Engine
 from bethink.errors import NotFound
 from bethink.messages import Message

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from bethink.compaction.fold import fold
-from bethink.compaction.model_scores import to_be_scored
+from bethink.compaction.importance import to_be_scored
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
 from bethink.engine import Engine
