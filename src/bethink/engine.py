@@ -54,7 +54,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What every context of a namespace is to have at hand of its records.
 
     Attributes:
-        insights: all, oldest first.
+        insights: all, oldest first; `by_id` has them by their ids.
         current: those that are current, oldest first.
         changed: by message id, what has taken the place of something the message said (see `changed_since`).
         notes: the current ones that are pinned, oldest first.
@@ -62,6 +62,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     insights: tuple[Insight, ...]
+    by_id: dict[str, Insight]
     current: tuple[Insight, ...]
     changed: dict[str, Insight]
     notes: tuple[Note, ...]
@@ -317,6 +318,7 @@ class Engine:
                     break
         return Known(
             insights=insights,
+            by_id={insight.id: insight for insight in insights},
             current=tuple([insight for insight in insights if insight.current]),
             changed=changed_since(insights),
             notes=tuple([record for record in pinned if isinstance(record, Note)]),

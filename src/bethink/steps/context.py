@@ -220,7 +220,8 @@ def _items(
         said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
     said += _summary_items(engine, view, shown, budget)
     if query:
-        said += _recalled_items(engine, namespace, query, shown, {item.id for item in (*items, *said)}, measure)
+        used = {item.id for item in (*items, *said)}
+        said += _recalled_items(engine, namespace, query, shown, used, known.by_id, measure)
     return (*items, *_with_changes(said, known.changed))
 
 
@@ -269,7 +270,13 @@ def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int
 
 
 def _recalled_items(
-    engine: Engine, namespace: Namespace, query: str, shown: Sequence[Message], used: set[str], measure: Measure
+    engine: Engine,
+    namespace: Namespace,
+    query: str,
+    shown: Sequence[Message],
+    used: set[str],
+    known: Mapping[str, Insight],
+    measure: Measure,
 ) -> list[Item]:
     visible = {message.id for message in shown}
     # More than will be shown, since what is in view anyway is often the best match. (All of it would be ranking for nothing.)
@@ -277,9 +284,12 @@ def _recalled_items(
     hits = recall_from(engine, Scope(namespace), query, k=engine.settings.recall_limit + spare)
     hits_left = [hit for hit in hits if hit.id not in visible and hit.id not in used][: engine.settings.recall_limit]
     # A hit says all of a message that a line shows; a record has sources and times of its own.
-    wanted = tuple(hit.id for hit in hits_left if hit.kind != "message")
-    fetched = engine.store.get(Get(scope=Scope(namespace), records=wanted)).records if wanted else ()
-    records = {stored.record.id: stored.record for stored in fetched}
+    found = [hit.id for hit in hits_left if hit.kind != "message"]
+    records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}
+    wanted = tuple(record_id for record_id in found if record_id not in known)
+    if wanted:
+        fetched = engine.store.get(Get(scope=Scope(namespace), records=wanted)).records
+        records.update((stored.record.id, stored.record) for stored in fetched)
     items: list[Item] = []
     for hit in hits_left:
         reason = _hit_reason(hit.score, hit.scores)
