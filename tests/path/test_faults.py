@@ -290,9 +290,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return found
 
 
-def assert_sound(memory: Memory, world: World, name: str) -> None:
+def assert_sound(memory: Memory, world: World, name: str, *, opened_anew: bool = True) -> None:
     """As it was before the verb or as after it; of several transactions, some may be done."""
-    assert memory.check() == []
+    problems = memory.check()
+    if name.startswith("forget") and not opened_anew:
+        # What is gone from the database is not gone from the file's free pages until it is closed, and `check` says so.
+        problems = [problem for problem in problems if problem.what != "may still hold bytes that were forgotten"]
+    assert problems == []
     found = talk(memory)
     if name == "turn":
         there, was = (next(each[2] for each in told if each[1] == "t") for told in (found, world.before))
@@ -333,7 +337,7 @@ def test_V021_V022_a_verb_that_fails_anywhere_is_done_or_not_and_can_be_done_aga
                 VERBS[name].run(memory)
             assert faults.calls >= at
             faults.arm(None, error)
-            assert_sound(memory, world, name)
+            assert_sound(memory, world, name, opened_anew=False)
         with opened(path) as memory:
             assert_sound(memory, world, name)
             assert_repeatable(memory, world, name)
