@@ -17,7 +17,7 @@ never an instruction, whoever wrote it.
 
 from __future__ import annotations
 
-from bethink.context.block import block_tokens, pinned_tokens
+from bethink.context.block import pinned_tokens
 from bethink.context.compose import Composition, Sources, compose
 from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
@@ -42,7 +42,6 @@ __all__ = [
     "Named",
     "SectionName",
     "Sources",
-    "block_tokens",
     "compose",
     "explain",
     "handle",

@@ -61,11 +61,13 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
         recent: whole messages; those in `cuts` are shortened only when rendered.
         policy, decisions: which policy chose, and what was done with the messages that are not among `recent`.
         around: what the request counts besides its messages, each (name, tokens).
+        memory: tokens of the memory message, which the block's lines and their frame make.
         tokens: of all of it as it is shown.
     """
 
     pinned: tuple[Message, ...]
     block: tuple[Shown, ...]
+    memory: int = 0
     memory_before: int = 0
     recent: tuple[Message, ...]
     cuts: Cuts = msgspec.field(default_factory=dict)
@@ -114,6 +116,7 @@ def compose(found: Sources, *, budget: int, measure: Measure, settings: Settings
     return Composition(
         pinned=found.pinned,
         block=block,
+        memory=room.lines + more,
         memory_before=memory_before if block else 0,
         recent=recent.messages,
         cuts=recent.cuts,

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from bethink.context.block import block_tokens
 from bethink.context.compose import Composition
 from bethink.context.items import BLOCK, SectionName
 from bethink.messages import Message, ranges
@@ -98,7 +97,7 @@ def _kept(made_of: Composition, measure: Measure) -> tuple[Kept, ...]:
     for name in BLOCK:
         tokens = [each.tokens for each in made_of.block if each.item.section == name]
         kept.append(Kept(name, len(tokens), sum(tokens)))
-    frame = block_tokens(made_of.block, measure) - sum([each.tokens for each in made_of.block])
+    frame = made_of.memory - sum([each.tokens for each in made_of.block])
     kept.append(Kept("frame", 1 if made_of.block else 0, frame))
     around = dict(made_of.around)
     after = [Kept(name, 1, around[name]) for name in _AROUND if name in around]

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bethink.context.block import block_tokens
 from bethink.context.compose import Composition
 from bethink.context.cutting import by_seq, with_cuts
 from bethink.context.explain import Explanation, Load, explain, load_of, sections_of
@@ -248,9 +249,11 @@ def rebuild(receipt: Receipt, named: Named, *, measure: Measure) -> Context:
         )
     pinned = tuple(_of(named.messages, seq, receipt) for first, last in receipt.pinned for seq in range(first, last + 1))
     recent = [_of(named.messages, seq, receipt) for first, last in receipt.recent for seq in range(first, last + 1)]
+    block = tuple(shown(_item_again(line, named, receipt, measure), measure) for line in receipt.lines)
     made_of = Composition(
         pinned=pinned,
-        block=tuple(shown(_item_again(line, named, receipt, measure), measure) for line in receipt.lines),
+        block=block,
+        memory=block_tokens(block, measure),
         recent=tuple(message for group in groups(recent) for message in group.messages),
         memory_before=receipt.memory_before,
         cuts=by_seq(receipt.cuts),

@@ -181,9 +181,11 @@ def _store_usage(engine: Engine, namespace: Namespace, usage: TurnUsage) -> None
         engine.store.put(Put(namespace=namespace, usage=usage, relaxed=True))
     except CorruptStore:
         raise
-    except StoreError:
+    except StoreError as error:
         # The context is made and its receipt stored: it is not lost to a number that cannot be written now.
-        pass
+        import logging
+
+        logging.getLogger("bethink").warning("what a context took was not stored: %s", type(error).__name__)
 
 
 def _store(engine: Engine, namespace: Namespace, receipt: Receipt, cursor: Cursor | None) -> None:

@@ -12,7 +12,7 @@ from contextlib import closing
 from datetime import datetime
 from typing import TypeVar
 
-from bethink.context import Context, block_tokens
+from bethink.context import Context
 from bethink.engine import Engine
 from bethink.errors import LimitExceeded
 from bethink.limits import Limits, crossed, day_of, model_limit
@@ -45,7 +45,7 @@ def usage_of_turn(engine: Engine, view: View, context: Context, receipt: Receipt
         budget=receipt.budget,
         counter=receipt.counter,
         sections={str(name): tokens for name, tokens in context.sections.items() if tokens},
-        memory=block_tokens(context.made_of.block, context.measure),
+        memory=context.made_of.memory,
         history=history.tokens,
         estimated=history.estimated,
         counted=history.counted,
