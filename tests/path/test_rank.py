@@ -38,7 +38,8 @@ def found(*candidates: Candidate, pending: int = 0) -> Found:
 
 
 def ask(query: str, *candidates: Candidate, ranker: Ranker = WORDS, k: int = 10, pending: int = 0) -> RecallResult:
-    return rank(found(*candidates, pending=pending), query, query_terms(query), k=k, now=NOW, ranker=ranker)
+    names = speakers_in(query, {each.speaker for each in candidates})
+    return rank(found(*candidates, pending=pending), query, query_terms(query), names=names, k=k, now=NOW, ranker=ranker)
 
 
 def texts(result: RecallResult) -> list[str]:
