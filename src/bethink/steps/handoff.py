@@ -124,6 +124,8 @@ def conclude(
 ) -> Message:
     """Bring a specialist's result back: a message in the parent, and there the finished task and what was made.
 
+    The same result again is a retry; artifacts that were not named before are added.
+
     Raises:
         InvalidInput: nobody handed anything to this thread.
         NotFound: the parent has been forgotten.
@@ -165,7 +167,7 @@ def _entries(
     assert stored.created_at is not None, "a stored message has its time"
     return tuple(
         StateEntry(
-            id=derived_id(stored.created_at, "concluded", parent_id, stored.id, str(place)),
+            id=derived_id(stored.created_at, "concluded", parent_id, stored.id, part, each.text, each.ref, each.digest),
             text=each.text,
             trust=stored.trust,
             recorded_at=engine.clock.now(),
@@ -179,5 +181,6 @@ def _entries(
             ref=each.ref,
             digest=each.digest,
         )
-        for place, (part, each) in enumerate(found)
+        # After what the rules draw from the result itself: who concludes knows best what was made.
+        for place, (part, each) in enumerate(found, len(stored.text))
     )
