@@ -27,7 +27,7 @@ _LEFT = re.compile(
     r"(?P<old>[^,;:]{2,60})",
     re.IGNORECASE,
 )
-_AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+)", re.IGNORECASE)
+_AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+?)(?= for now\b|,|;|$)", re.IGNORECASE)
 _SHORTEST_REASON = 4
 
 
