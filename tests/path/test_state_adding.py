@@ -95,6 +95,8 @@ def test_a_decision_supersedes_the_one_it_names_or_revises(first: str, second: s
         ("fix bug 12", "fix bug 13"),
         ("use Python for the backend", "use React for the frontend"),
         ("use PostgreSQL instead of SQLite", "use ruff"),
+        ("interview five users", "get feedback from users to plan better"),
+        ("archive the old site", "use the new plan instead of the old one"),
     ],
 )
 def test_decisions_about_different_things_stand_beside_each_other(first: str, second: str) -> None:

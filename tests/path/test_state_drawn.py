@@ -28,6 +28,10 @@ def said(text: str, role: Role = "user", **fields: object) -> Message:
     return Message(role=role, content=text, id="m1", seq=1, created_at=NOW, **fields)  # type: ignore[arg-type]
 
 
+def replaced(message: Message, seq: int) -> Message:
+    return msgspec.structs.replace(message, seq=seq, id=f"m{seq}")
+
+
 def drawn(text: str, role: Role = "user", **fields: object) -> list[StateEntry]:
     return list(draw([said(text, role, **fields)], thread_id="t", now=NOW))
 
@@ -198,6 +202,19 @@ def test_a_decision_names_what_it_replaces(text: str, old: str) -> None:
 def test_what_is_stated_before_a_question_is_drawn() -> None:
     text = "I've added 52 sources to my library, can you help me sort them?"
     assert parts(text) == [("task", "added 52 sources to my library")]
+
+
+def test_of_each_thing_that_a_deadline_is_for_there_is_one() -> None:
+    said_one_by_one = (
+        "I have a submission deadline of June 15 for the abstract.",
+        "I have a submission deadline of July 20 for my paper.",
+        "I have a submission deadline of July 25 for the paper.",
+    )
+    entries = draw([replaced(said(text), seq) for seq, text in enumerate(said_one_by_one, 1)], thread_id="t", now=NOW)
+    assert [entry.text for entry in add_up(entries).facts] == [
+        "submission deadline of June 15 for the abstract",
+        "submission deadline of July 25 for the paper",
+    ]
 
 
 def test_a_month_is_no_question() -> None:
