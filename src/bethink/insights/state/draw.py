@@ -20,7 +20,7 @@ from bethink.ids import derived_id
 from bethink.insights.clauses import MAX_OWN_LENGTH, own_words, written_out
 from bethink.insights.english import FILLER, HEDGE, HYPOTHETICAL
 from bethink.insights.state.files import written_by
-from bethink.insights.state.keys import key_of, left_in, old_in, reason_in
+from bethink.insights.state.keys import key_of, key_of_known, left_in, old_in, reason_in
 from bethink.insights.state.rules import (
     AMID,
     HANGING,
@@ -167,9 +167,7 @@ def _of_text(text: str, *, by_user: bool) -> Iterator[_Found]:
     for start, end, sentence in sentences(own):
         box = _BOX.search(own[max(0, start - 8) : start])
         # A reason and a box may stand without a word that hints at a state.
-        if not (waiting or box or _hinted(sentence, hints)) or is_fence(sentence) or _cut_off(text, own, end):
-            continue
-        if not by_user and _is_heading(own, start):
+        if not (waiting or box or _hinted(sentence, hints)) or not _is_prose(text, own, start, end, by_user=by_user):
             continue
         plain = written_out(sentence)
         # "We decided to wait. The reason is that ..."
@@ -198,6 +196,13 @@ def _of_text(text: str, *, by_user: bool) -> Iterator[_Found]:
 def _hinted(text: str, hints: Sequence[str]) -> bool:
     lowered = text.lower()
     return any(hint in lowered for hint in hints)
+
+
+def _is_prose(text: str, own: str, start: int, end: int, *, by_user: bool) -> bool:
+    """Whether what stands there is a sentence, whole and its sender's own."""
+    if is_fence(own[start:end]) or _cut_off(text, own, end):
+        return False
+    return by_user or not _is_heading(own, start)
 
 
 def _is_heading(own: str, start: int) -> bool:
@@ -283,7 +288,7 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
     text = rule.text.format(value=value, verb=(groups.get("verb") or "").lower())
     if rule.part == "phase" and len(value.split()) > 6:
         return None
-    key = f"about:{groups['key'].lower().strip()}" if groups.get("key") else ""
+    key = key_of_known(groups["key"], value) if groups.get("key") else ""
     # Words that were written out may have made the sentence longer; what it says stands before what the next one says.
     place = min(start + len(lead), end - 1)
     if rule.part != "decision":
