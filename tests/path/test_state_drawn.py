@@ -80,6 +80,10 @@ def parts(text: str, role: Role = "user", **fields: object) -> list[tuple[str, s
         ("I've written tests for the `fetch()` function.", "task", "written tests for the fetch() function"),
         ("I've set up a certificate by Let's Encrypt.", "task", "set up a certificate by Let's Encrypt"),
         ("I've created src/parser.py.", "artifact", "src/parser.py"),
+        ("I've saved it to C:\\work\\out.csv.", "artifact", "C:\\work\\out.csv"),
+        ("We agreed to meet at 5 p.m. on Monday.", "decision", "meet at 5 p.m. on Monday"),
+        ("We decided to use SQLite because:\n- it is one file", "decision", "use SQLite"),
+        ("\u6211\u4eec\u3002We decided to use SQLite\u3002", "decision", "use SQLite"),
         ("The report was saved to `out/report.pdf`.", "artifact", "out/report.pdf"),
     ],
 )
@@ -189,6 +193,7 @@ def test_a_decision_has_its_reason(text: str, because: str) -> None:
         ("We've chosen FastAPI over Flask.", "Flask"),
         ("We're switching from SQLite to PostgreSQL.", "SQLite"),
         ("We decided against MongoDB.", "MongoDB"),
+        ("We decided not to use Redis.", "Redis"),
         ("We've decided against microservices for now, putting stability first.", "microservices"),
         ("We changed our minds about SQLite: we'll use PostgreSQL.", "SQLite"),
         ("Forget Flask, let's go with FastAPI.", "Flask"),

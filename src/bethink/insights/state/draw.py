@@ -61,7 +61,7 @@ _CLAUSE = re.compile(
 # What goes on after a value without being part of it.
 _BEYOND = re.compile(
     r"(?:,| [\u2013\u2014-])? (?:but|although|though|whereas|which means|and (?:I|we|my|our|then|now|it|so|that)\b)"
-    r"|, (?:so|which|how|what|can|could|would|should|do|does|is there|any|please|especially)\b|[;\u2014]| \u2013 | - |\.\s|\s\("
+    r"|, (?:so|which|how|what|can|could|would|should|do|does|is there|any|please|especially)\b|[;\u2014]| \u2013 | - |\s\("
 )
 _ASKED = re.compile(
     r"(?:,| -|;) (?:(?:and|so|but|or|also|then|now) )*(?:can|could|would|will|do|does|did|is|are|was|what|how|which|where|why"
@@ -227,7 +227,7 @@ def _open_question(sentence: str, start: int, end: int) -> Iterator[_Found]:
 
 
 def _of_sentence(sentence: str, box: re.Match[str] | None, start: int, end: int, *, by_user: bool) -> Iterator[_Found]:
-    body = sentence.rstrip(" .!…*_~)\"'")
+    body = sentence.rstrip(" .!…。！*_~)\"'")
     if box is not None:
         # A checklist that an assistant writes is a proposal, unless a box is ticked.
         ticked = box.group(1) != " "
@@ -309,4 +309,4 @@ def _says_something(value: str) -> bool:
 
 
 def _tidy(value: str) -> str:
-    return " ".join(value.split()).strip(" ,;:.!*_\"'").replace("**", "")
+    return " ".join(value.split()).strip(" ,;:.!。！*_\"'").replace("**", "")

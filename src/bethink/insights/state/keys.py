@@ -16,10 +16,11 @@ _REASON = re.compile(
     r") ?(?P<reason>.+)$",
     re.IGNORECASE,
 )
+_REASON_BELOW = re.compile(r",? (?:because|for (?:these|the following|two|three|several) reasons)\W*$", re.IGNORECASE)
 _OLD = re.compile(
     r"\b(?:instead of|rather than|in place of|over (?=(?-i:[A-Z]))"
     # "Get feedback from users to plan better" replaces nothing.
-    r"|(?:switch|mov|migrat|chang|upgrad|convert|go|port)(?:e|ing|ed|s)?\b[^,;]{0,40}? from (?=.+ to )) ?"
+    r"|(?:switch|mov|migrat|chang|upgrad|convert|port)(?:e|es|ing|ed|s)?\b[^,;]{0,40}? from (?=.+ to )) ?"
     r"(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
     re.IGNORECASE,
 )
@@ -29,7 +30,9 @@ _LEFT = re.compile(
     r"(?P<old>[^,;:]{2,60})",
     re.IGNORECASE,
 )
-_AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+?)(?= for now\b|,|;|$)", re.IGNORECASE)
+_AGAINST = re.compile(
+    r"(?:against|not to(?: use| go with)?|not go with|not use|no longer use) (?P<old>.+?)(?= for now\b|,|;|$)", re.IGNORECASE
+)
 _POINTS = re.compile(r"\b(?:it|this|that|these|those|them|ones?|things?|way)$", re.IGNORECASE)
 _FOR = re.compile(r"\bfor (?:the |our |my |an? )?(?P<what>[\w' -]{2,60})$", re.IGNORECASE)
 _SHORTEST_REASON = 4
@@ -85,6 +88,7 @@ def left_in(lead: str) -> str:
 
 def reason_in(text: str) -> tuple[str, str]:
     """A statement without its reason, and the reason; "" where none is given."""
+    text = _REASON_BELOW.sub("", text)
     found = _REASON.search(text)
     if found is None or len(found["reason"]) < _SHORTEST_REASON or not text[: found.start()].strip():
         return text, ""

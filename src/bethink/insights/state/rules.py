@@ -36,8 +36,8 @@ _EXTENSIONS = (
     "|tar\\.gz|proto|graphql|tf|dockerfile|lock|xml"
 )
 PATH = re.compile(
-    r"(?<![\w/@.-])(?:[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+"
-    rf"|(?:~|\.{{1,2}}|[A-Za-z]:)?/?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.(?:{_EXTENSIONS})"
+    r"(?<![\w/\\@.-])(?:[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+"
+    rf"|(?:~|\.{{1,2}}|[A-Za-z]:)?[/\\]?(?:[\w.@-]+[/\\])*[\w@-][\w.@-]*\.(?:{_EXTENSIONS})"
     r"|(?:[\w.@-]+/)*(?:Dockerfile|Makefile|README|LICENSE))(?![\w/-])"
 )
 """A file by its extension, or a URI."""
