@@ -210,7 +210,7 @@ def test_concluding_again_is_a_retry_and_with_another_text_a_conflict(thread: Th
 def test_what_was_not_named_before_is_added(thread: Thread) -> None:
     specialist = thread.handoff(TASK).thread
     specialist.conclude("Done.", artifacts=["a.md"])
-    specialist.conclude("Done.", artifacts=["b.md"])
+    specialist.conclude("Done.", artifacts=["b.md", "b.md"])
     assert {entry.ref for entry in thread.state().artifacts} == {"a.md", "b.md"}
     assert len(thread.state().completed) == 1
 
