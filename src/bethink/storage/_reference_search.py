@@ -80,10 +80,10 @@ class _Seen:
 
     def __init__(self, state: State, in_view: InView | None) -> None:
         self._state, self._in_view = state, in_view
-        self._contents: dict[str, object] = {}
+        self._messages: frozenset[str] = frozenset()
         row = None if in_view is None else state.threads.get((in_view.namespace, in_view.thread_id))
         if in_view is not None and row is not None:
-            self._contents = {each.id: each.content for each in row.value.messages if _in_spans(each.seq, in_view)}
+            self._messages = frozenset(each.id for each in row.value.messages if _in_spans(each.seq, in_view))
 
     def holds(self, unit: Unit) -> bool:
         if self._in_view is None or unit.namespace != self._in_view.namespace:
@@ -91,9 +91,7 @@ class _Seen:
         thing = _thing(self._state, unit)
         if not isinstance(thing, Message):
             return thing.id in self._in_view.records
-        if unit.thread_id == self._in_view.thread_id:
-            return _in_spans(unit.seq, self._in_view)
-        return thing.id in self._contents and thing.content == self._contents[thing.id]
+        return thing.id in self._messages
 
 
 def _in_spans(seq: int, in_view: InView) -> bool:

@@ -142,14 +142,6 @@ class InViewContract(ContractBase):
         scan(store, "pending")
         assert hits(store, "bees", in_view=in_view((1, 1), thread="other")) == set()
 
-    def test_an_id_that_means_another_message_elsewhere_is_not_in_view_there(self, store: Store) -> None:
-        append(store, say("m1", "bees"), say("m2", "bees"))
-        append(store, say("m1", "bees and honey"), say("m2", "bees"), thread="other")
-        embed(store)
-        for options in LEGS:
-            found = search(store, **options, in_view=in_view((1, 2))).candidates
-            assert [each.text for each in found] == ["bees and honey"]
-
     def test_words_that_are_rare_only_in_view_hide_nothing(self, store: Store) -> None:
         append(store, *(say(f"m{number}", f"bees {number}") for number in range(350)))
         append(store, *(say(f"z{number}", "zebras and bees") for number in range(MANY)))

@@ -20,8 +20,8 @@ class InView(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         thread_id: the thread of the messages.
-        spans: of the messages, as inclusive ranges of seqs, so that a window of any length is one pair. Copies of them in other
-            threads of the namespace, which have the same id and content (a fork's), are in view as well.
+        spans: of the messages, as inclusive ranges of seqs, so that a window of any length is one pair. What has the id of one
+            of them in another thread of the namespace is in view as well: it is its copy (a fork's).
         records: ids of records.
     """
 

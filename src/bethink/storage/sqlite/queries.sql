@@ -422,7 +422,7 @@ ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
 
 -- name: in_view
 -- Number and unit of what is in view, of namespace ?1: the messages of thread ?2 in a list of spans (?3); those of other threads with
--- the id and content of one of them, that are listed, and that are in tails and not; the records of a list of ids (?4), number 0.
+-- the id of one of them, first the listed ones, then those in tails that are not; the records of a list of ids (?4), numbered 0.
 SELECT m.id, m.unit
 FROM threads t CROSS JOIN json_each(?3) s
   CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) + json_extract(s.value, '$[0]') AND (t.id << 32) + json_extract(s.value, '$[1]')
@@ -436,8 +436,6 @@ FROM threads t CROSS JOIN json_each(?3) s
   CROSS JOIN threads o ON o.id = copy.thread AND o.namespace = ?1
 WHERE t.namespace = ?1 AND t.thread_id = ?2
   AND EXISTS (SELECT 1 FROM threads other WHERE other.namespace = ?1 AND other.thread_id <> ?2)
-  AND (copy.body = m.body
-    OR json_extract(CAST(copy.body AS TEXT), '$.content') IS json_extract(CAST(m.body AS TEXT), '$.content'))
 UNION ALL
 SELECT copy.id, NULL
 FROM threads t CROSS JOIN threads o INDEXED BY threads_unsettled ON o.namespace = ?1 AND o.settled = 0 AND o.id <> t.id
@@ -445,8 +443,6 @@ FROM threads t CROSS JOIN threads o INDEXED BY threads_unsettled ON o.namespace 
   CROSS JOIN messages m INDEXED BY messages_by_id ON m.message_id = copy.message_id AND m.thread = t.id AND m.listed = 1
 WHERE t.namespace = ?1 AND t.thread_id = ?2
   AND EXISTS (SELECT 1 FROM json_each(?3) s WHERE m.seq BETWEEN json_extract(s.value, '$[0]') AND json_extract(s.value, '$[1]'))
-  AND (copy.body = m.body
-    OR json_extract(CAST(copy.body AS TEXT), '$.content') IS json_extract(CAST(m.body AS TEXT), '$.content'))
 UNION ALL
 SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?4));
 

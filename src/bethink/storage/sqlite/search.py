@@ -124,23 +124,23 @@ class _Counted(NamedTuple):
     length: int
 
 
-class _InView(NamedTuple):
+class _LeftOut(NamedTuple):
     """What is not to be found: units, and the keys of messages that may be in tails."""
 
     units: tuple[int, ...] = ()
     keys: frozenset[int] = frozenset()
 
 
-def _in_view(database: Database, request: Search, namespaces: list[Row]) -> _InView:
+def _in_view(database: Database, request: Search, namespaces: list[Row]) -> _LeftOut:
     """As many numbers as there are things in view: their texts were read for that, which costs far more."""
     asked = request.in_view
     number = None if asked is None else next((row[0] for row in namespaces if row[1] == path_of(asked.namespace)), None)
     if asked is None or number is None:
-        return _InView()
+        return _LeftOut()
     last_seq = (1 << SEQ_BITS) - 1
     spans = [(max(first, 1), min(last, last_seq)) for first, last in asked.spans]
     rows = database.execute(q.in_view, (number, asked.thread_id, listed(spans), listed(asked.records)))
-    return _InView(
+    return _LeftOut(
         units=tuple([unit for _, unit in rows if unit is not None]),
         keys=frozenset([FIRST_KEY + message for message, unit in rows if unit is None]),
     )
@@ -210,7 +210,7 @@ class _Lexicon:
     """The lexical leg of one search: the rows of the lexicon, and the messages in the tails."""
 
     def __init__(
-        self, database: Database, request: Search, namespaces: list[Row], tail: list[Unsettled], without: _InView
+        self, database: Database, request: Search, namespaces: list[Row], tail: list[Unsettled], without: _LeftOut
     ) -> None:
         self._database = database
         self._request = request
