@@ -37,6 +37,8 @@ actual instead pleas ok okay note make set chang updat rais lower increas decrea
 want would like say mean rather new eur euro usd dollar gbp pound
 """
 _REVISING = frozenset(_REVISION_STEMS.split())
+# Those by which somebody takes back what the same message has said.
+_CORRECTING = frozenset("actual instead sorri correct rather wait chang updat".split())
 
 # Stems and phrases of decisions and commitments.
 _COMMITTING_STEMS = """
@@ -104,6 +106,24 @@ _CODE = re.compile(
     r"|raise|throw)\b.*[:;{(]$"
     r"|^(?:SELECT|INSERT INTO|CREATE|UPDATE|DELETE FROM|ALTER|DROP) [A-Z(*\w]+.*[;(]$"
     r"|[{(\[]$|[(){}=<>\[\]].*;$|\w\w\((?!s\))[^ )]*\)[;,:]?$|[\w\])\"'] ?[!=+-]?={1,3} ?[\w\"'\[({-]|=>"
+)
+# An expression has its numbers for content: code, or a formula with a relation or an operation between its operands.
+_MAY_BE_FORMULA = re.compile(r"[=≈≠≤≥<>+×÷·^∗*\\√]")
+_FORMULA = re.compile(
+    r"\\(?:frac|sqrt|times|cdot|div|pm|sum|prod|int|binom|leq?|geq?|approx|left|begin)\b|√"
+    r"|[\w)\]}%°²³!'|] ?(?:=|≈|≠|≤|≥|<=?|>=?) ?[-+±]?[\w(\[{\\|√$€£]"
+    r"|[\w)\]}²³] ?[×÷·] ?[\w(\[{\\√]|[\w)\]}] [+*∗] [\w(\[{\\]|\d[+*∗]\d|[\w)\]}] ?\^ ?[\w({\\-]"
+)
+# "PORT=5000", "const limit = 5;", "latency < 200 ms": a name and one value, which says what the thing is, as a sentence does.
+_SETTING = re.compile(
+    r"[^\d=≈≠≤≥<>+×÷·^*\\√]*[^\W\d_]{2}[^\w=≈≠≤≥<>+×÷·^\\√:]*(?:=|≈|≤|≥|<=?|>=?|:)"
+    r"[^\w=≈≠≤≥<>+×÷·^\\√]*\d[\d.,:%]*\s?[^\s\d=≈≠≤≥<>+×÷·^*\\√]{0,12}[\s*_]*$"
+)
+# A number that names what is spoken of stands in front, as the key of a row or with the word it belongs to.
+_NAMED = re.compile(
+    r"\W*(?:the |our |my )?(?:[^\W\d_]+ )?[#№]?(\d[\w.:/]*)(?: ?[ap]\.?m\b\.?)?[*_`\"')\]]*"
+    r"(?:\s*[:|–—]|\s+-\s|\s+(?:is|are|was|were|has|have|had|will|can|should|must|does|did)\b)",
+    re.IGNORECASE,
 )
 _QUESTION_MARKS = ("?", "？", "؟")
 
@@ -215,6 +235,16 @@ def is_code(text: str) -> bool:
     return bool(_CODE.search(_QUOTED.sub("", text) if "`" in text else text))
 
 
+def is_expression(text: str) -> bool:
+    """Whether the numbers in `text` are what it says, and no value of something: `3 + 4 = 7`, `f(2) = 4`, `range(0, 10):`.
+
+    A name and its one value is none, in code or out of it: `PORT=5000`.
+    """
+    if not ((_MAY_BE_FORMULA.search(text) and _FORMULA.search(text)) or is_code(text)):
+        return False
+    return not _SETTING.match(text)
+
+
 def _is_empty(text: str, courtesy: bool, terms: tuple[str, ...], found: Facts) -> bool:
     """Whether a sentence without commitment is only polite. "Yep, Anna." has a name to it and still says nothing."""
     if text.count(" ") >= _COURTESY_WORDS:
@@ -276,6 +306,23 @@ def _replaces(by: Statement, one: Statement) -> bool:
     same_speaker = (by.role, by.line.speaker) == (one.role, one.line.speaker)
     if not same_speaker and (by.role != "user" or one.role == "user"):
         return False
-    if by.position > one.position:
-        return bool(by.facts.numbers or not one.facts.numbers)
-    return not same_speaker and set(by.facts.numbers).issuperset(one.facts.numbers)
+    if set(by.facts.numbers).issuperset(one.facts.numbers):
+        return by.position > one.position or not same_speaker
+    return by.position > one.position and _revises(by, one)
+
+
+def _revises(by: Statement, one: Statement) -> bool:
+    """Whether the numbers of `by` take the place of those of `one`, said before about the same.
+
+    A statement of something whose value may change is revised. These are not: an expression, whose numbers are all that it
+    says; what is told apart by the number that names it ("Day 1: 20 minutes", "Day 2: 30 minutes"); rows, steps and examples of
+    one message, unless it corrects itself in so many words; and what has more numbers than are said anew.
+    """
+    if len(by.facts.numbers) < len(one.facts.numbers):
+        return False
+    if by.line.sources == one.line.sources and _CORRECTING.isdisjoint(by.terms):
+        return False
+    if is_expression(by.line.text) or is_expression(one.line.text):
+        return False
+    named, other = _NAMED.match(by.line.text), _NAMED.match(one.line.text)
+    return not (named and other and named[1] != other[1])
