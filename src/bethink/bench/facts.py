@@ -202,8 +202,8 @@ def fold(conversation: Conversation, settings: Settings, *, budget: int) -> Fold
 
 
 def fold_to(conversation: Conversation, share: float, *, budget: int, default: Folded) -> Folded | None:
-    """The same with as large summary nodes as leave at most that share of the tokens (to 2 %); None if nothing folds, or if what
-    is left beside the nodes is more alone.
+    """The same with as large summary nodes as leave at most that share of the tokens (to 2 %); None if nothing folds, or if
+    what is left beside the nodes is more alone.
 
     Args:
         default: the conversation folded with default settings. What folds and what is left beside the nodes are the same for

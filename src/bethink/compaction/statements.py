@@ -1,6 +1,8 @@
 """Sentences as statements: what each is about, which facts it adds, and which of them a later one replaces.
 
-Two sentences that say the same with other numbers are one statement that was revised, and the newest stands.
+Two sentences that say the same with other numbers are one statement that was revised, and the newest stands: "the budget is
+500", "the budget is 700". Where the numbers are the content itself nothing is revised, and both stand: expressions,
+rows, steps.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ __all__ = [
     "is_commitment",
     "is_courtesy",
     "is_elliptic",
+    "is_expression",
     "is_leaning",
     "statements",
     "without_repetition",
@@ -38,7 +41,7 @@ want would like say mean rather new eur euro usd dollar gbp pound
 """
 _REVISING = frozenset(_REVISION_STEMS.split())
 # Those by which somebody takes back what the same message has said.
-_CORRECTING = frozenset("actual instead sorri correct rather wait chang updat".split())
+_CORRECTING = frozenset(("actual", "instead", "sorri", "correct", "rather", "wait", "chang", "updat"))
 
 # Stems and phrases of decisions and commitments.
 _COMMITTING_STEMS = """
@@ -139,6 +142,8 @@ class Statement(msgspec.Struct, frozen=True):
         question, courtesy, commitment: whether it asks, greets or agrees, decides or promises.
         elliptic, leaning: whether it is half a sentence; whether its subject is named elsewhere.
         code: whether it is a line of code rather than words.
+        expression: whether it has numbers, and they are what it says (see `is_expression`).
+        named: the number in front that names what it is about; "" where there is none.
     """
 
     line: Line
@@ -153,6 +158,8 @@ class Statement(msgspec.Struct, frozen=True):
     elliptic: bool
     leaning: bool
     code: bool
+    expression: bool
+    named: str
 
 
 def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
@@ -174,6 +181,8 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
         if not terms or (not commitment and _is_empty(line.text, courtesy, terms, of_lines[position])):
             continue
         code = is_code(line.text)
+        counted = bool(of_lines[position].numbers)
+        named = _NAMED.match(line.text) if counted else None
         found.append(
             Statement(
                 line=line,
@@ -189,6 +198,8 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
                 elliptic=is_elliptic(line.text),
                 leaning=is_leaning(line.text),
                 code=code,
+                expression=counted and is_expression(line.text),
+                named=named[1] if named else "",
             )
         )
     return found
@@ -295,9 +306,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _replaces(by: Statement, one: Statement) -> bool:
     """Whether `by`, which is about the same, makes `one` superfluous.
 
-    What a speaker said earlier is replaced by what the same speaker said later, numbers included: that is a revision. The user
-    also revises what the assistant or a tool said, and makes their echo superfluous, before or after, if it adds no number.
-    What names other people or things, or has a date of its own, is about something else.
+    What a speaker said earlier is replaced by what the same speaker said later; where the numbers differ, if that is a revision
+    (see `_revises`). The user also revises what the assistant or a tool said, and makes their echo superfluous, before or
+    after, if it adds no number. What names other people or things, or has a date of its own, is about something else.
     """
     if by.question and not one.question:
         return False
@@ -322,7 +333,6 @@ def _revises(by: Statement, one: Statement) -> bool:
         return False
     if by.line.sources == one.line.sources and _CORRECTING.isdisjoint(by.terms):
         return False
-    if is_expression(by.line.text) or is_expression(one.line.text):
+    if by.expression or one.expression:
         return False
-    named, other = _NAMED.match(by.line.text), _NAMED.match(one.line.text)
-    return not (named and other and named[1] != other[1])
+    return not (by.named and one.named and by.named != one.named)
