@@ -11,7 +11,6 @@ from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.compaction.extractive import choose
 from bethink.errors import InvalidInput
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
@@ -151,6 +150,9 @@ class Engine:
         wording = tuple([line.text for line in lines]), tuple([line.speaker for line in lines]), limit
         positions = self._choices.get(wording)
         if positions is None:
+            # Here and not above: its patterns are not compiled by who has nothing folded.
+            from bethink.compaction.extractive import choose
+
             chosen = set(choose(lines, limit=limit, count=self.counter.count))
             positions = frozenset(position for position, line in enumerate(lines) if line in chosen)
             self._choices.keep(wording, positions)

@@ -135,7 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     compaction_trigger: float = 0.75
     compaction_keep: float = 0.5
     segment_messages: int = 24
-    node_tokens: int = 160
+    node_tokens: int = 240
     node_fan_in: int = 6
     memory_share: float = 0.35
     memory_at: MemoryPlace = "start"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.path.sendable import assert_calls_are_paired, newest_user_message
 
 from bethink import BudgetError, Memory, Message, Settings
 from bethink.context import Context
@@ -19,25 +19,6 @@ from bethink.testing.strategies import histories
 RANDOM_HISTORIES = int(os.environ.get("RANDOM_HISTORIES", "10000"))
 BUDGETS = st.one_of(st.integers(40, 400), st.integers(400, 6_000))
 PARTS = 4  # so that several processes share the work
-
-
-def newest_user_message(messages: Sequence[Message]) -> Message | None:
-    return next((message for message in reversed(messages) if message.role == "user"), None)
-
-
-def assert_calls_are_paired(chat: list[dict[str, object]]) -> None:
-    """Every call is followed at once by its results, and every result follows its call: what providers accept."""
-    awaited: set[object] = set()
-    for message in chat:
-        if message["role"] == "tool":
-            assert message["tool_call_id"] in awaited, "a result without its call"
-            awaited.discard(message["tool_call_id"])
-            continue
-        assert not awaited, "a call without its result"
-        calls = message.get("tool_calls") or []
-        assert isinstance(calls, list)
-        awaited = {call["id"] for call in calls}
-    assert not awaited, "a call without its result"
 
 
 def context_or_none(memory: Memory, budget: int) -> Context | None:

@@ -245,3 +245,22 @@ def test_the_input_of_a_custom_tool_is_cut_as_text_and_stays_a_custom_call() -> 
     assert call["type"] == "custom"
     assert call["custom"]["input"].startswith('print("step 0"')
     assert "of message m1 are not shown" in call["custom"]["input"]
+
+
+def test_arguments_nested_too_deep_to_read_with_a_string_that_is_none_are_text() -> None:
+    (cut,) = shown(said(calling("[" * 100_000 + '"\\x"')), 100)
+    assert "are not shown" in cut.tool_calls[0].arguments
+
+
+def test_a_number_of_any_length_is_json() -> None:
+    arguments = json.dumps({"text": LOG}).replace("{", '{"n": ' + "1" * 5_000 + ", ", 1)
+    (cut,) = shown(said(calling(arguments)), 2_500)
+    assert json.loads(cut.tool_calls[0].arguments, parse_int=len)["n"] == 5_000
+
+
+def test_a_message_of_many_parts_is_shortened_part_by_part() -> None:
+    parts = tuple(Part("text", f"{number}: " + "word " * 200) for number in range(300))
+    (cut,) = shown(said(Message(role="user", content=parts)), 30_000)
+    assert isinstance(cut.content, tuple)
+    assert [part.text.split(":")[0] for part in cut.content] == [str(number) for number in range(300)]
+    assert all("are not shown" in part.text for part in cut.content)

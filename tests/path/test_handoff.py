@@ -207,6 +207,22 @@ def test_concluding_again_is_a_retry_and_with_another_text_a_conflict(thread: Th
         specialist.conclude("Not quite.")
 
 
+def test_what_was_not_named_before_is_added(thread: Thread) -> None:
+    specialist = thread.handoff(TASK).thread
+    specialist.conclude("Done.", artifacts=["a.md"])
+    specialist.conclude("Done.", artifacts=["b.md", "b.md"])
+    assert {entry.ref for entry in thread.state().artifacts} == {"a.md", "b.md"}
+    assert len(thread.state().completed) == 1
+
+
+def test_what_was_made_is_what_the_specialist_says_and_not_what_its_words_suggest(thread: Thread) -> None:
+    made = Artifact("src/parser.py", "the parser", "abc")
+    thread.handoff(TASK).thread.conclude("I've created src/parser.py.", artifacts=[made])
+    assert [(entry.ref, entry.text, entry.digest) for entry in thread.state().artifacts] == [
+        ("src/parser.py", "the parser", "abc")
+    ]
+
+
 class _Interrupted:
     """A store whose next `put` fails, as if the process had died before it."""
 

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.path.sendable import assert_calls_are_paired, newest_user_message
 
 from bethink import (
     BudgetError,
@@ -81,25 +82,6 @@ SINGLE = st.one_of(
 )
 PROMOTIONS = st.lists(st.tuples(st.integers(0, 23), st.sampled_from(TIERS)), max_size=5)
 POLICIES = st.one_of(SINGLE, st.lists(SINGLE, min_size=2, max_size=3).map(lambda found: reduce(or_, found)))
-
-
-def newest_user_message(messages: Sequence[Message]) -> Message | None:
-    return next((message for message in reversed(messages) if message.role == "user"), None)
-
-
-def assert_calls_are_paired(chat: list[dict[str, object]]) -> None:
-    """Every call is followed at once by its results, and every result follows its call: what providers accept."""
-    awaited: set[object] = set()
-    for message in chat:
-        if message["role"] == "tool":
-            assert message["tool_call_id"] in awaited, "a result without its call"
-            awaited.discard(message["tool_call_id"])
-            continue
-        assert not awaited, "a call without its result"
-        calls = message.get("tool_calls") or []
-        assert isinstance(calls, list)
-        awaited = {call["id"] for call in calls}
-    assert not awaited, "a call without its result"
 
 
 def pinned_messages(stored: Sequence[Message], tiers: Mapping[int, Tiered]) -> list[Message]:

@@ -38,7 +38,8 @@ def found(*candidates: Candidate, pending: int = 0) -> Found:
 
 
 def ask(query: str, *candidates: Candidate, ranker: Ranker = WORDS, k: int = 10, pending: int = 0) -> RecallResult:
-    return rank(found(*candidates, pending=pending), query, query_terms(query), k=k, now=NOW, ranker=ranker)
+    names = speakers_in(query, {each.speaker for each in candidates})
+    return rank(found(*candidates, pending=pending), query, query_terms(query), names=names, k=k, now=NOW, ranker=ranker)
 
 
 def texts(result: RecallResult) -> list[str]:
@@ -123,6 +124,23 @@ def test_the_result_says_which_legs_ran() -> None:
 def test_what_the_named_speaker_said_comes_first() -> None:
     hers, his = candidate("I went camping", speaker="Caroline"), candidate("I went camping too", speaker="Jon")
     assert texts(ask("When did Caroline go camping", his, hers))[0] == hers.text
+
+
+def test_a_named_speaker_counts_where_nothing_of_hers_was_found() -> None:
+    his, query = candidate("I went camping too", speaker="Jon"), "When did Caroline go camping"
+    hit = rank(found(his), query, query_terms(query), names=frozenset({"Caroline"}), k=1, now=NOW, ranker=WORDS)[0]
+    assert hit.scores["speaker"] < 0
+
+
+def test_beside_what_is_in_view_all_have_the_share_that_those_after_the_best_have() -> None:
+    ranker, query = Ranker(dense=1.0, threshold=0.5, tail=0.6), "anything"
+    near, far = candidate("near", cosine=0.4), candidate("far", cosine=0.2)
+    given = found(near, far)
+    alone = rank(given, query, query_terms(query), k=5, now=NOW, ranker=ranker)
+    assert (list(alone), alone.empty_reason) == ([], "the best of 2 candidates scores 0.40, below the threshold of 0.50")
+    assert texts(rank(given, query, query_terms(query), beside=True, k=5, now=NOW, ranker=ranker)) == ["near"]
+    nothing = rank(found(far), query, query_terms(query), beside=True, k=5, now=NOW, ranker=ranker)
+    assert nothing.empty_reason == "the best of 1 candidates scores 0.20, below the threshold of 0.30"
 
 
 def test_a_name_is_never_a_filter() -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.path.test_context_histories import assert_calls_are_paired
+from tests.path.sendable import assert_calls_are_paired
 
 from bethink import Memory
 from bethink.models.tokens import BuiltinCounter, message_tokens

@@ -14,8 +14,9 @@ import anyio
 import anyio.to_thread
 import msgspec
 import pytest
+from tests.path.refining import authors, model, said
 
-from bethink import AsyncMemory, InvalidInput, Memory, Message, Settings, Thread
+from bethink import AsyncMemory, InvalidInput, Memory, Settings, Thread
 from bethink.models.language import AsyncGivenModel, GivenModel, Prompt
 from bethink.steps.background import LoopWorker, ThreadWorker
 from bethink.storage.base import Read, Refine, Transcript
@@ -25,13 +26,6 @@ from bethink.testing.doubles import AsyncScriptedModel, FrozenClock, Hang, Scrip
 SMALL = Settings(window=600, segment_messages=6, node_fan_in=3, node_tokens=80, refine_limit=100)
 PATIENCE = 20.0
 """Seconds until a test gives up on what is to happen by itself."""
-
-
-def said(number: int) -> list[Message]:
-    return [
-        Message(role="user", content=f"Parcel QX-{1000 + number} goes to depot {number} on Monday.", id=f"u{number}"),
-        Message(role="assistant", content=f"Good. I noted parcel QX-{1000 + number}.", id=f"a{number}"),
-    ]
 
 
 def opened(model: GivenModel | None, path: Path | str = ":memory:", **options: object) -> Memory:
@@ -53,14 +47,6 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.005)
-
-
-def authors(thread: Thread) -> set[str]:
-    return {summary.author for summary in thread.summaries()}
-
-
-def model(name: str = "small") -> ScriptedModel:
-    return ScriptedModel(summing_up, name=name)
 
 
 def at_rest(memory: Memory) -> bool:

@@ -149,6 +149,12 @@ def test_what_does_not_exist_can_be_neither_answered_nor_withdrawn_and_nothing_i
     assert thread.state().goal is None
 
 
+def test_a_thread_is_not_made_for_what_cannot_be_set(memory: Memory) -> None:
+    with pytest.raises(NotFound):
+        memory.thread("nobody").set_state(goal="ship", withdraw=["unknown"])
+    assert memory.threads() == []
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from bethink.context import state_block
 from bethink.errors import BudgetError
+from bethink.insights.state import adding
 from bethink.insights.state.adding import add_up, ordered
-from bethink.insights.state.keys import key_of, old_in
+from bethink.insights.state.keys import content_of, key_of, old_in
 from bethink.insights.state.lines import line_of_entry, shown_first
 from bethink.insights.state.values import Artifact, Entry, State
 from bethink.models.tokens import BuiltinCounter
@@ -94,6 +95,8 @@ def test_a_decision_supersedes_the_one_it_names_or_revises(first: str, second: s
         ("fix bug 12", "fix bug 13"),
         ("use Python for the backend", "use React for the frontend"),
         ("use PostgreSQL instead of SQLite", "use ruff"),
+        ("interview five users", "get feedback from users to plan better"),
+        ("archive the old site", "use the new plan instead of the old one"),
     ],
 )
 def test_decisions_about_different_things_stand_beside_each_other(first: str, second: str) -> None:
@@ -166,6 +169,34 @@ def test_without_its_answer_a_question_is_open_again() -> None:
 def test_a_statement_that_says_all_the_words_of_a_question_closes_it(part: StatePart, statement: str, open_: bool) -> None:
     state = add_up([entry("question", "decide which region to deploy to"), entry(part, statement)])
     assert bool(state.questions) is open_
+
+
+def test_an_entry_is_compared_with_those_that_share_its_words_and_not_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> frozenset[str]:
+        read.append(text)
+        return content_of(text)
+
+    monkeypatch.setattr(adding, "content_of", counted)
+    decisions = [entry("decision", f"use library{n} instead of tool{n}") for n in range(60)]
+    questions = [entry("question", f"decide where service{n} is deployed") for n in range(60)]
+    facts = [entry("fact", f"service{n} is deployed in Ghent") for n in range(60)]
+    state = add_up([*decisions, *questions, *facts])
+    assert (len(state.decisions), state.questions) == (60, ())
+    assert len(read) < 4 * 180
+
+
+def test_several_questions_that_one_statement_settles_are_closed_oldest_first() -> None:
+    words = ["decide which region to deploy to", "where do we deploy, which region?", "settle the region we deploy to"]
+    state = add_up([*(entry("question", text) for text in words), entry("decision", "deploy to region eu-west-1")])
+    assert past(state) == [(text, "answered") for text in words]
+
+
+def test_several_decisions_that_one_names_are_superseded_oldest_first() -> None:
+    words = ["use SQLite", "keep SQLite in one file", "back up SQLite each night"]
+    state = add_up([*(entry("decision", text) for text in words), entry("decision", "use PostgreSQL instead of SQLite")])
+    assert past(state) == [(text, "superseded") for text in words]
 
 
 def test_a_finished_task_closes_what_was_to_be_done() -> None:

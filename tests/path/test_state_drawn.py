@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from bethink.bench.conversations import conversations
 from bethink.insights.clauses import written_out
+from bethink.insights.state.adding import add_up
 from bethink.insights.state.draw import draw
 from bethink.insights.state.keys import content_of
 from bethink.messages import Message, Role, ToolCall
@@ -24,6 +26,10 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 
 def said(text: str, role: Role = "user", **fields: object) -> Message:
     return Message(role=role, content=text, id="m1", seq=1, created_at=NOW, **fields)  # type: ignore[arg-type]
+
+
+def replaced(message: Message, seq: int) -> Message:
+    return msgspec.structs.replace(message, seq=seq, id=f"m{seq}")
 
 
 def drawn(text: str, role: Role = "user", **fields: object) -> list[StateEntry]:
@@ -69,7 +75,15 @@ def parts(text: str, role: Role = "user", **fields: object) -> list[tuple[str, s
         ("Keep in mind that we have 3 testers.", "fact", "we have 3 testers"),
         ("The deadline is 30 June 2026.", "fact", "The deadline is 30 June 2026"),
         ("I have a submission deadline of June 15.", "fact", "submission deadline of June 15"),
+        ("I've decided to ship it this week.", "decision", "ship it this week"),
+        ("The goal is to make this app pay for itself.", "goal", "make this app pay for itself"),
+        ("I've written tests for the `fetch()` function.", "task", "written tests for the fetch() function"),
+        ("I've set up a certificate by Let's Encrypt.", "task", "set up a certificate by Let's Encrypt"),
         ("I've created src/parser.py.", "artifact", "src/parser.py"),
+        ("I've saved it to C:\\work\\out.csv.", "artifact", "C:\\work\\out.csv"),
+        ("We agreed to meet at 5 p.m. on Monday.", "decision", "meet at 5 p.m. on Monday"),
+        ("We decided to use SQLite because:\n- it is one file", "decision", "use SQLite"),
+        ("\u6211\u4eec\u3002We decided to use SQLite\u3002", "decision", "use SQLite"),
         ("The report was saved to `out/report.pdf`.", "artifact", "out/report.pdf"),
     ],
 )
@@ -97,6 +111,10 @@ def test_a_statement_of_the_work_is_drawn(text: str, part: str, expected: str) -
         "I've completed 40% of it by March.",
         "I finished half of the slides.",
         "I've fixed it.",
+        "I've handled this case in the parser, and I've implemented error handling for this case.",
+        "I decided to include this at the beginning.",
+        "We finished another painting like our last one.",
+        "I just finished reading The Name of the Wind.",
         "Once the migration is done, tell me.",
         "Is the migration done?",
         "What is the goal of this project?",
@@ -120,6 +138,8 @@ def test_what_is_asked_supposed_denied_quoted_or_passed_on_is_not(text: str) -> 
         "Note that we have 3 options.",
         "Phase: planning",
         "The deadline is 30 June 2026.",
+        "### Updated `weatherDisplay.js`",
+        "## **Decision: use FastAPI**",
     ],
 )
 def test_an_assistant_that_may_be_advising_is_not_believed(text: str) -> None:
@@ -173,6 +193,8 @@ def test_a_decision_has_its_reason(text: str, because: str) -> None:
         ("We've chosen FastAPI over Flask.", "Flask"),
         ("We're switching from SQLite to PostgreSQL.", "SQLite"),
         ("We decided against MongoDB.", "MongoDB"),
+        ("We decided not to use Redis.", "Redis"),
+        ("We've decided against microservices for now, putting stability first.", "microservices"),
         ("We changed our minds about SQLite: we'll use PostgreSQL.", "SQLite"),
         ("Forget Flask, let's go with FastAPI.", "Flask"),
         ("We decided to talk it over dinner.", ""),
@@ -185,6 +207,53 @@ def test_a_decision_names_what_it_replaces(text: str, old: str) -> None:
 def test_what_is_stated_before_a_question_is_drawn() -> None:
     text = "I've added 52 sources to my library, can you help me sort them?"
     assert parts(text) == [("task", "added 52 sources to my library")]
+
+
+def test_of_each_thing_that_a_deadline_is_for_there_is_one() -> None:
+    said_one_by_one = (
+        "I have a submission deadline of June 15 for the abstract.",
+        "I have a submission deadline of July 20 for my paper.",
+        "I have a submission deadline of July 25 for the paper.",
+    )
+    entries = draw([replaced(said(text), seq) for seq, text in enumerate(said_one_by_one, 1)], thread_id="t", now=NOW)
+    assert [entry.text for entry in add_up(entries).facts] == [
+        "submission deadline of June 15 for the abstract",
+        "submission deadline of July 25 for the paper",
+    ]
+
+
+def test_a_month_is_no_question() -> None:
+    text = "I've scheduled 2 sessions on May 11 for clarity, May 12 for style, is that enough?"
+    assert parts(text) == [("task", "scheduled 2 sessions on May 11 for clarity, May 12 for style")]
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "expected"),
+    [
+        ("The goal is to ship in May. Later: the goal is to ship in June.", "goal", ["ship in May", "ship in June"]),
+        (
+            "We decided to use SQLite, but then we decided to use PostgreSQL instead of SQLite.",
+            "decision",
+            ["use SQLite", "use PostgreSQL instead of SQLite"],
+        ),
+        ("The deadline is 1 May. Sorry, the deadline is 5 May.", "fact", ["The deadline is 1 May", "the deadline is 5 May"]),
+    ],
+)
+def test_what_a_message_revises_stands_in_the_order_in_which_it_says_it(text: str, part: str, expected: list[str]) -> None:
+    entries = drawn(text)
+    assert [(entry.part, entry.text) for entry in entries] == [(part, words) for words in expected]
+    assert [entry.place for entry in entries] == sorted({entry.place for entry in entries})
+    assert [entry.text for entry in add_up(entries)] == expected[-1:]
+
+
+def test_what_a_message_says_twice_is_drawn_once() -> None:
+    text = "We decided to use SQLite. It is one file. Again: we decided to use SQLite."
+    assert parts(text) == [("decision", "use SQLite")]
+
+
+def test_unless_it_brings_the_reason() -> None:
+    text = "We decided to use SQLite. Again: we decided to use SQLite because it is one file."
+    assert [entry.because for entry in drawn(text)] == ["", "it is one file"]
 
 
 def test_an_entry_names_the_words_it_was_drawn_from() -> None:
@@ -246,6 +315,9 @@ def test_a_call_that_writes_a_file_is_an_artifact(name: str, arguments: dict[str
         ("write_file", "not JSON"),
         ("write_file", '{"path": 3}'),
         ("write_file", "[]"),
+        ("write_file", "[" * 100_000),
+        ("write_file", '{"path": "src/\\u0000x.py"}'),
+        ("apply_patch", "*** Add File:  \n+x"),
     ],
 )
 def test_other_calls_are_none(name: str, arguments: str) -> None:
@@ -258,6 +330,27 @@ def test_other_calls_are_none(name: str, arguments: str) -> None:
 )
 def test_one_without_a_result_or_with_an_error_wrote_nothing(result: str | None) -> None:
     assert wrote("write_file", '{"path": "src/x.py"}', result) == []
+
+
+def test_a_result_nested_deeper_than_can_be_read_is_no_error() -> None:
+    assert wrote("write_file", '{"path": "src/x.py"}', "[" * 100_000 + "]" * 100_000) == ["src/x.py"]
+
+
+def test_of_several_calls_that_write_one_file_the_last_stands() -> None:
+    contents = [f"version {number}" for number in range(8)]
+    calls = tuple(
+        ToolCall(f"c{number}", "write_file", json.dumps({"path": "a.txt", "content": content}))
+        for number, content in enumerate(contents)
+    )
+    asked = Message(role="assistant", id="m1", seq=1, created_at=NOW, content="Writing.", tool_calls=calls)
+    results = [
+        Message(role="tool", id=f"r{number}", seq=2 + number, group=1, created_at=NOW, content="ok", tool_call_id=call.id)
+        for number, call in enumerate(calls)
+    ]
+    entries = draw([asked, *reversed(results)], thread_id="t", now=NOW)
+    digests = [hashlib.sha256(content.encode()).hexdigest() for content in contents]
+    assert [entry.digest for entry in entries] == digests
+    assert [each.digest for each in add_up(entries).artifacts] == digests[-1:]
 
 
 def test_the_digest_is_that_of_what_was_written() -> None:

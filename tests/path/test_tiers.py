@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.path.arranging import calling, chat, left, result, said, seqs, size
 
 from bethink import (
     AsyncMemory,
@@ -24,7 +25,6 @@ from bethink import (
     Summarize,
     Tiers,
     Tokens,
-    ToolCall,
     Turns,
     policy_from,
 )
@@ -33,47 +33,17 @@ from bethink.compaction.plan import Plan
 from bethink.compaction.policies import Room
 from bethink.context import Context
 from bethink.marks import TIERS, Scored, Tiered
-from bethink.messages import Group, Role, Tier, groups
+from bethink.messages import Tier, groups
 from bethink.testing.doubles import START, FrozenClock
 from bethink.threads import place
 
-_ROLES: tuple[Role, ...] = ("user", "assistant")
 SMALL = Settings(segment_messages=4, node_fan_in=2)
 FOLDING = Summarize(Messages(8), Messages(4))
-
-
-def said(role: Role, text: str = "x" * 10, tier: Tier = "working") -> Message:
-    return Message(role=role, content=text, tier=tier)
-
-
-def calling(*ids: str) -> Message:
-    return Message(role="assistant", tool_calls=tuple(ToolCall(call_id, "search") for call_id in ids))
-
-
-def result(call_id: str, text: str = "x" * 10) -> Message:
-    return Message(role="tool", content=text, tool_call_id=call_id)
-
-
-def chat(turns: int) -> list[Message]:
-    return [said(role) for _ in range(turns) for role in _ROLES]
-
-
-def size(group: Group) -> int:
-    """Ten characters, ten tokens."""
-    return sum(len(message.text) for message in group.messages)
 
 
 def arranged(policy: Policy, messages: Sequence[Message], **room: object) -> Plan:
     whole = groups(place(messages, tip=0, last=None, calls={}).messages)
     return policy.arrange(whole, Room(budget=10_000, fixed=0, size=size, settings=SMALL, **room))  # type: ignore[arg-type]
-
-
-def seqs(found: Sequence[Group]) -> list[int]:
-    return [message.seq for group in found for message in group.messages]
-
-
-def left(plan: Plan) -> list[int]:
-    return seqs([each.group for each in plan.left])
 
 
 def memory_of(messages: Sequence[Message], policy: Policy | None = None) -> Memory:

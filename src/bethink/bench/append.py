@@ -15,7 +15,8 @@ LangGraph writes the whole state at each put, so a longer conversation costs it 
 messages, as those of bethink and openai-agents grow here without end. In a graph it also commits the writes of each step
 (`put_writes`); that is left out here.
 
-Part two: many writers at once, with group commit and with one commit for each append, see `writers`.
+Part two: many writers at once, with group commit and with one commit for each append, see `writers`. Where even a store that
+waits for no disk would not reach the goal, no group commit can, and the goal is not judged.
 
 What is compared is calls a second over whole repeats ("rate"), beside the ratio of median calls.
 """
@@ -35,7 +36,7 @@ from typing import Any, NamedTuple
 from bethink.async_memory import AsyncMemory
 from bethink.bench.measure import Series, Spread, columns, milliseconds, print_json, spread, take_turns
 from bethink.bench.talk import text_of
-from bethink.bench.writers import SLOWER, Load, measure
+from bethink.bench.writers import SLOWER, Load, Writers, measure
 from bethink.memory import Memory
 from bethink.storage.sqlite import SqliteStore
 
@@ -91,7 +92,7 @@ def main(argv: list[str]) -> int:
         }
     ratios = {name: series[OURS].times_the_rate_of(one) for name, one in series.items() if name in PEERS}
     reached = all(ratios[peer].median >= goal for peer, goal in GOALS.items() if peer in ratios)
-    reached = reached and all(found.ratio.median >= GROUP_GOAL for found in writers.values())
+    reached = reached and not any(_group_verdict(found) == "MISSED" for found in writers.values())
     if options.json:
         print_json(
             {
@@ -103,7 +104,10 @@ def main(argv: list[str]) -> int:
                         "count": options.writers,
                         "group_commit_per_second": spread(found.grouped),
                         "one_commit_each_per_second": spread(found.alone),
+                        "unbound_per_second": spread(found.unbound),
                         "ratio": found.ratio,
+                        "ceiling": found.ceiling,
+                        "verdict": _group_verdict(found),
                     }
                     for kind, found in writers.items()
                 },
@@ -113,12 +117,10 @@ def main(argv: list[str]) -> int:
     else:
         _print(options, series, synchronous, missing, ratios)
         print(f"\n{options.writers} writers at once, {options.each} appends each, appends a second\n")
-        rows = [["", "one commit each", "group commit", "ratio", "goal"]]
+        rows = [["", "one commit each", "group commit", "no disk at all", "ratio", "ceiling", f"goal {GROUP_GOAL:g}"]]
         for kind, found in writers.items():
-            goal = f"{GROUP_GOAL:g} {_verdict(found.ratio, GROUP_GOAL)}"
-            rows.append(
-                [kind, spread(found.alone).text(".0f"), spread(found.grouped).text(".0f"), found.ratio.text(".1f"), goal]
-            )
+            rates = [spread(each).text(".0f") for each in found]
+            rows.append([kind, *rates, found.ratio.text(".1f"), found.ceiling.text(".1f"), _group_verdict(found)])
         print(columns(rows))
     return 0 if reached else 1
 
@@ -145,6 +147,12 @@ def _print(
         print("\n" + columns(table))
     if missing:
         print(f'\nnot measured, because not installed: {", ".join(missing)} - pip install "bethink[bench]"')
+
+
+def _group_verdict(found: Writers) -> str:
+    if found.ratio.median >= GROUP_GOAL:
+        return "reached"
+    return "MISSED" if found.ceiling.median >= GROUP_GOAL else "above the ceiling"
 
 
 def _verdict(ratio: Spread, goal: float) -> str:

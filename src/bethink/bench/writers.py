@@ -4,8 +4,11 @@
     tasks       tasks of one event loop that await `AsyncThread.append`
 
 One commit for each is the same store with groups of one: for tasks, each append then also makes its own hop to a worker thread.
-How much sharing a commit can save is bounded by what an append costs besides, mostly in Python and in pages that are its own.
-So the same is measured with a disk that is slower by `SLOWER` seconds a commit, as that of a rented machine often is.
+
+Sharing a commit saves waits for the disk, and nothing else. What an append costs besides, mostly in Python and in pages of its
+own, bounds what it can come to, and a disk that answers at once leaves little to save. So two more are measured: the same
+writers with a store that waits for no disk at all, which is the ceiling; and all of it with a disk that is slower by `SLOWER`
+seconds a commit, as that of a rented machine often is.
 """
 
 from __future__ import annotations
@@ -46,10 +49,20 @@ class Writers(NamedTuple):
 
     alone: list[float]
     grouped: list[float]
+    unbound: list[float]
+    """Grouped as well, waiting for no disk."""
 
     @property
     def ratio(self) -> Spread:
-        return spread([grouped / alone for grouped, alone in zip(self.grouped, self.alone, strict=True)])
+        return self._times_alone(self.grouped)
+
+    @property
+    def ceiling(self) -> Spread:
+        """What the ratio would be if no commit took any wait."""
+        return self._times_alone(self.unbound)
+
+    def _times_alone(self, rates: list[float]) -> Spread:
+        return spread([rate / alone for rate, alone in zip(rates, self.alone, strict=True)])
 
 
 class _Slow:
@@ -71,12 +84,14 @@ class _Slow:
 def measure(folder: Path, load: Load, repeats: int, *, slower: float = 0) -> dict[str, Writers]:
     """In turns, each on a file of its own, with commits that are slower by so many seconds; the first repeat is not counted."""
     folder.mkdir()
-    found = {"threads": Writers([], []), "tasks": Writers([], [])}
+    found = {"threads": Writers([], [], []), "tasks": Writers([], [], [])}
     with (
         closing(SqliteStore(folder / "threads-alone.db")) as threads_alone,
         closing(SqliteStore(folder / "threads.db")) as threads,
+        closing(SqliteStore(folder / "threads-unbound.db", durability="normal")) as threads_unbound,
         closing(SqliteStore(folder / "tasks-alone.db")) as tasks_alone,
         closing(SqliteStore(folder / "tasks.db")) as tasks,
+        closing(SqliteStore(folder / "tasks-unbound.db", durability="normal")) as tasks_unbound,
     ):
         threads_alone._writer.max_group = tasks_alone._writer.max_group = 1
         if slower:
@@ -88,8 +103,10 @@ def measure(folder: Path, load: Load, repeats: int, *, slower: float = 0) -> dic
         turns: list[tuple[list[float], Callable[[list[list[str]]], float]]] = [
             (found["threads"].alone, partial(_threads, threads_alone)),
             (found["threads"].grouped, partial(_threads, threads)),
+            (found["threads"].unbound, partial(_threads, threads_unbound)),
             (found["tasks"].alone, partial(_tasks, tasks_alone, own_hop=True)),
             (found["tasks"].grouped, partial(_tasks, tasks, own_hop=False)),
+            (found["tasks"].unbound, partial(_tasks, tasks_unbound, own_hop=False)),
         ]
         for repeat in range(-1, repeats):
             for rates, run in turns:

@@ -219,11 +219,20 @@ def _is_words(part: Part) -> bool:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        json.loads(text, parse_int=str)  # a number of any length is one
     except ValueError:
         return False
     except RecursionError:  # nested deeper than can be read, and nothing else was wrong so far
-        return True
+        return _can_be_read(text)
+    return True
+
+
+def _can_be_read(text: str) -> bool:
+    """Whether all its strings are those of JSON."""
+    try:
+        _strings(text)
+    except ValueError:
+        return False
     return True
 
 
@@ -249,18 +258,20 @@ def with_cuts(messages: Sequence[Message], cuts: Cuts) -> list[Message]:
 
 
 def _cut(message: Message, cuts: Sequence[Cut]) -> Message:
-    content, calls = message.content, list(message.tool_calls)
-    for part in sorted({cut.part for cut in cuts}):
-        here = [cut for cut in cuts if cut.part == part]
+    content = list(message.content) if isinstance(message.content, tuple) else message.content
+    calls = list(message.tool_calls)
+    for part, places in groupby(cuts, key=lambda cut: cut.part):
+        here = list(places)
         if part >= _contents(message):
             call = calls[part - _contents(message)]
             arguments = _cut_arguments(message, call.arguments, here)
             calls[part - _contents(message)] = msgspec.structs.replace(call, arguments=arguments)
-        elif isinstance(content, tuple):
-            content = (*content[:part], _cut_part(message, content[part], here[0]), *content[part + 1 :])
+        elif isinstance(content, list):
+            content[part] = _cut_part(message, content[part], here[0])
         else:
             content = _cut_text(message, content or "", here[0])
-    cut = msgspec.structs.replace(message, content=content, tool_calls=tuple(calls))
+    shown = tuple(content) if isinstance(content, list) else content
+    cut = msgspec.structs.replace(message, content=shown, tool_calls=tuple(calls))
     # What it came as would say the whole again. Only that a call's input is free text is said nowhere else.
     raw = Raw("openai", msgspec.json.encode(chat_form(cut))) if custom_calls(message) else None
     return msgspec.structs.replace(cut, raw=raw)

@@ -109,6 +109,9 @@ def written_out(sentence: str) -> str:
 
 def _in_full(match: re.Match[str]) -> str:
     if match["form"]:
+        # "A certificate by Let's Encrypt": a name.
+        if match["form"] == "Let's" and match.start() and match.string[match.end() : match.end() + 2].strip().isupper():
+            return match["form"]
         return english.WRITTEN_OUT[match["form"].casefold()]
     if match["stem"]:
         return f"{match['stem']} not"

@@ -46,7 +46,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         speaker: share taken from what was said by others than the speakers whom the query names.
         threshold: score below which even the best candidate is no answer, and nothing is returned.
         lexical_threshold: the same where the dense leg did not run: words alone are shared by chance more often.
-        tail: hits after the best one may have that share of the threshold.
+        tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
+            since the best one may be among that.
         least_units: a scope of fewer units is ranked as if it had that many, the others without any word of the query: of
             five notes every word of each would else look common, and every word of none decisive.
     """
@@ -135,15 +136,29 @@ class _Scored(msgspec.Struct, frozen=True, gc=False):
     score: float
 
 
-def rank(found: Found, query: str, terms: tuple[str, ...], *, k: int, now: datetime, ranker: Ranker = DEFAULT) -> RecallResult:
+def rank(
+    found: Found,
+    query: str,
+    terms: tuple[str, ...],
+    *,
+    names: frozenset[str] = frozenset(),
+    beside: bool = False,
+    k: int,
+    now: datetime,
+    ranker: Ranker = DEFAULT,
+) -> RecallResult:
     """The at most `k` best of what was found, or nothing and the reason.
 
     Args:
         found: the store's answer to `Search`.
         query: what was asked, with the names in it.
         terms: the terms searched for (`query_terms`).
+        names: those who speak in the scope and whom the query names (`speakers_in`), candidates of theirs or not.
+        beside: whether there is something in view, which was not looked for (`Search.in_view`).
         k: 1 or more.
         now: a candidate from the future counts as from now.
+
+    A score rests on the query, the statistics and the candidate alone, whatever else was found.
 
     Ties go to the newer, then to the smaller id. The same message in several threads (forks) is one hit.
     """
@@ -152,17 +167,17 @@ def rank(found: Found, query: str, terms: tuple[str, ...], *, k: int, now: datet
     dense = any(candidate.cosine is not None for candidate in found.candidates)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense
     threshold = ranker.threshold if dense else ranker.lexical_threshold
-    ranked = _once(_in_order(_scored(found, query, terms, ranker), now))
-    if not ranked or ranked[0].score < threshold:
-        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, ranked, threshold), legs=legs)
-    hits = tuple(_hit(each) for each in ranked[:k] if each.score >= threshold * ranker.tail)
+    ranked = _once(_in_order(_scored(found, names, terms, ranker), now))
+    least = threshold * ranker.tail
+    needed = least if beside else threshold
+    if not ranked or ranked[0].score < needed:
+        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, ranked, needed), legs=legs)
+    hits = tuple(_hit(each) for each in ranked[:k] if each.score >= least)
     return RecallResult(hits=hits, pending=found.pending, legs=legs)
 
 
-def _scored(found: Found, query: str, terms: tuple[str, ...], ranker: Ranker) -> Iterator[_Scored]:
+def _scored(found: Found, named: frozenset[str], terms: tuple[str, ...], ranker: Ranker) -> Iterator[_Scored]:
     weights = _weights(found, terms, ranker)
-    # A tool has a name, but nobody asks what it said: "weather" is what a question is about.
-    named = speakers_in(query, {candidate.speaker for candidate in found.candidates if candidate.trust != "tool"})
     for candidate in found.candidates:
         score = _lexical(candidate, weights, found.mean_length, ranker)
         scores = {"lexical": score}

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from bethink.models import Embedder
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
 from bethink.retrieval.terms import query_terms
-from bethink.storage.base import Found, Scope, Search
+from bethink.storage.base import Found, InView, Scope, Search
 
 __all__ = ["Searchable", "recall"]
 
@@ -39,10 +39,11 @@ def recall(
     k: int,
     now: datetime,
     kinds: tuple[Searchable, ...] | None = None,
+    in_view: InView | None = None,
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> RecallResult:
-    """The at most `k` best answers, or none with the reason. `search` and `speakers` are the store's; each is called once. Each
-    step is done within the `span` of its name.
+    """The at most `k` best answers that are not `in_view`, or none with the reason. `search` and `speakers` are the store's;
+    each is called once. Each step is done within the `span` of its name.
     """
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
@@ -52,6 +53,7 @@ def recall(
             vector = embedder.embed([without_names(query, names)])[0].tobytes()
     limit = max(_CANDIDATES, k)
     with span("recall.search"):
-        found = search(Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit))
+        request = Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit, in_view=in_view)
+        found = search(request)
     with span("recall.rank"):
-        return rank(found, query, terms, k=k, now=now, ranker=ranker)
+        return rank(found, query, terms, names=names, beside=in_view is not None, k=k, now=now, ranker=ranker)

@@ -26,7 +26,7 @@ from bethink.errors import BudgetError, Conflict, CorruptStore, InvalidInput, Li
 from bethink.ids import new_id
 from bethink.insights.retention import select_profile
 from bethink.limits import NO_LIMITS, Limits, budget_within, near
-from bethink.messages import Message
+from bethink.messages import Message, ranges
 from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Insight, Node, Receipt
 from bethink.settings import Oversize, check_choice
@@ -36,13 +36,11 @@ from bethink.steps.recall import recall_from
 from bethink.steps.state import own_items
 from bethink.steps.usage import usage_of_turn
 from bethink.steps.view import View, view_thread
-from bethink.storage.base import Cursor, Get, Put, Scope
+from bethink.storage.base import Cursor, Get, InView, Put, Scope
 from bethink.usage import TurnUsage
 from bethink.values import Namespace, check_json, check_text
 
 __all__ = ["Asked", "asked_for", "build_context"]
-
-_SPARE_HITS = 32
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,8 +220,13 @@ def _items(
         said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
     said += _summary_items(engine, view, shown, budget)
     if query:
-        used = {item.id for item in (*items, *said)}
-        said += _recalled_items(engine, namespace, query, shown, used, known.by_id, measure)
+        in_view = InView(
+            namespace=namespace,
+            thread_id=thread_id,
+            spans=ranges(sorted([message.seq for message in shown])),
+            records=tuple(dict.fromkeys([item.id for item in (*items, *said) if item.of == "record"])),
+        )
+        said += _recalled_items(engine, query, in_view, known.by_id, measure)
     return (*items, *_with_changes(said, known.changed))
 
 
@@ -271,29 +274,19 @@ def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int
     return [at for position, at in enumerate(said) if position in chosen]
 
 
-def _recalled_items(
-    engine: Engine,
-    namespace: Namespace,
-    query: str,
-    shown: Sequence[Message],
-    used: set[str],
-    known: Mapping[str, Insight],
-    measure: Measure,
-) -> list[Item]:
-    visible = {message.id for message in shown}
-    # More than will be shown, since what is in view anyway is often the best match. (All of it would be ranking for nothing.)
-    spare = min(len(visible), _SPARE_HITS)
-    hits = recall_from(engine, Scope(namespace), query, k=engine.settings.recall_limit + spare)
-    hits_left = [hit for hit in hits if hit.id not in visible and hit.id not in used][: engine.settings.recall_limit]
+def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
+    """The best answers to a query that are not in view."""
+    scope = Scope(in_view.namespace)
+    hits = recall_from(engine, scope, query, in_view=in_view)
     # A hit says all of a message that a line shows; a record has sources and times of its own.
-    found = [hit.id for hit in hits_left if hit.kind != "message"]
+    found = [hit.id for hit in hits if hit.kind != "message"]
     records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}
     wanted = tuple(record_id for record_id in found if record_id not in known)
     if wanted:
-        fetched = engine.store.get(Get(scope=Scope(namespace), records=wanted)).records
+        fetched = engine.store.get(Get(scope=scope, records=wanted)).records
         records.update((stored.record.id, stored.record) for stored in fetched)
     items: list[Item] = []
-    for hit in hits_left:
+    for hit in hits:
         reason = _hit_reason(hit.score, hit.scores)
         if hit.kind == "message":
             item = item_of_message(

@@ -13,6 +13,7 @@ that is forgotten leaves its result, which is a message of the parent. Forgettin
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from bethink.context import Item
 from bethink.engine import Engine
@@ -58,9 +59,7 @@ def task_message(task: object, artifacts: Iterable[str | Artifact], constraints:
     text = check_text(task, "task").strip()
     if not text:
         raise InvalidInput("task", "empty", "say what is to be done")
-    if isinstance(artifacts, str):
-        raise InvalidInput("artifacts", "a str", "give a list, also for one")
-    given = [artifact(each, f"artifacts[{index}]") for index, each in enumerate(artifacts)]
+    given = _artifacts(artifacts)
     parts = [f"Task: {text}"]
     bounds = texts(constraints, "constraints")
     if bounds:
@@ -124,6 +123,8 @@ def conclude(
 ) -> Message:
     """Bring a specialist's result back: a message in the parent, and there the finished task and what was made.
 
+    The same result again is a retry; artifacts that were not named before are added.
+
     Raises:
         InvalidInput: nobody handed anything to this thread.
         NotFound: the parent has been forgotten.
@@ -132,14 +133,10 @@ def conclude(
     parent = parent_of(engine, namespace, thread_id)
     if parent is None:
         raise InvalidInput("conclude", "a thread that nobody handed work to", "use the thread of a `handoff`")
-    if isinstance(artifacts, str):
-        raise InvalidInput("artifacts", "a str", "give a list, also for one")
-    given = [artifact(each, f"artifacts[{index}]") for index, each in enumerate(artifacts)]
+    given = _artifacts(artifacts)
     above, parent_id = parent
     there(engine, above, parent_id)
-    first = engine.store.read(Read(namespace=namespace, thread_id=thread_id, before=2)).messages
-    created = first[0].created_at if first else there(engine, namespace, thread_id).created_at
-    assert created is not None, "a stored message has its time"
+    task, created = _task_of(engine, namespace, thread_id)
     message = checked(
         Message(
             id=derived_id(created, "result", thread_id),
@@ -151,12 +148,27 @@ def conclude(
         "conclude",
     )
     stored = append(engine, above, parent_id, (message,)).messages[0]
-    task = first[0].metadata.get("task", "") if first else ""
-    found: list[tuple[StatePart, Artifact]] = [("artifact", each) for each in given]
-    if isinstance(task, str) and task:
+    found: list[tuple[StatePart, Artifact]] = [("artifact", each) for each in dict.fromkeys(given)]
+    if task:
         found.insert(0, ("task", Artifact("", task[:MAX_TEXT])))
     engine.store.put(Put(namespace=above, records=_entries(found, stored, parent_id, engine)))
     return stored
+
+
+def _artifacts(artifacts: Iterable[str | Artifact]) -> list[Artifact]:
+    if isinstance(artifacts, str):
+        raise InvalidInput("artifacts", "a str", "give a list, also for one")
+    return [artifact(each, f"artifacts[{index}]") for index, each in enumerate(artifacts)]
+
+
+def _task_of(engine: Engine, namespace: Namespace, thread_id: str) -> tuple[str, datetime]:
+    """What a specialist was asked, and when; "" and the time of its thread where the task has been forgotten."""
+    first = engine.store.read(Read(namespace=namespace, thread_id=thread_id, before=2)).messages
+    if not first:
+        return "", there(engine, namespace, thread_id).created_at
+    task, created = first[0].metadata.get("task", ""), first[0].created_at
+    assert created is not None, "a stored message has its time"
+    return task if isinstance(task, str) else "", created
 
 
 def _entries(
@@ -165,7 +177,7 @@ def _entries(
     assert stored.created_at is not None, "a stored message has its time"
     return tuple(
         StateEntry(
-            id=derived_id(stored.created_at, "concluded", parent_id, stored.id, str(place)),
+            id=derived_id(stored.created_at, "concluded", parent_id, stored.id, part, each.text, each.ref, each.digest),
             text=each.text,
             trust=stored.trust,
             recorded_at=engine.clock.now(),
@@ -179,5 +191,6 @@ def _entries(
             ref=each.ref,
             digest=each.digest,
         )
-        for place, (part, each) in enumerate(found)
+        # After what the rules draw from the result itself: who concludes knows best what was made.
+        for place, (part, each) in enumerate(found, len(stored.text))
     )

@@ -72,13 +72,13 @@ def set_state(engine: Engine, namespace: Namespace, thread_id: str, found: Given
         NotFound: an answer or a withdrawal names no entry of this state that is current.
     """
     derive(engine, namespace)
-    tip = made(engine, namespace, thread_id).tip
     now = engine.clock.now()
     known = _read(engine, namespace, thread_id)
     current = {entry.id: entry for entry in known.state}
     open_questions = [each.id for each in current.values() if each.part == "question"]
     questions = {name: known.entries[_named(name, open_questions)] for name, _ in found.answers}
     withdrawn = [_named(name, list(current)) for name in found.withdraw]
+    tip = made(engine, namespace, thread_id).tip
     entries = set_by_hand(found, thread_id=thread_id, seq=tip, now=now, fresh=lambda: new_id(now), questions=questions)
     retire = tuple(Retire(entry_id, now, "withdrawn") for entry_id in withdrawn)
     engine.store.put(Put(namespace=namespace, records=entries, retire=retire))

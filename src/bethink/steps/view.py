@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from bethink.compaction.fold import fold
-from bethink.compaction.importance import to_be_scored
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
 from bethink.engine import Engine
@@ -104,6 +102,9 @@ def _beside_the_folded(
 
 
 def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
+    # Here and not above: its patterns are not compiled by who folds nothing.
+    from bethink.compaction.fold import fold
+
     thread = transcript.thread
     nodes = fold(
         planned.fold,
@@ -236,6 +237,8 @@ def _view(
 def _notice_unscored(engine: Engine, sight: _Sight, read: Transcript) -> None:
     """Tell whoever asks a model in the background that there is enough to ask for."""
     if engine.settings.importance == "model" and engine.watcher is not None:
+        from bethink.compaction.importance import to_be_scored
+
         talk = [message for group in sight.whole for message in group.messages]
         if len(to_be_scored(talk, read.tiers, read.scores)) >= _MANY_UNSCORED:
             engine.notice(read.thread.namespace, read.thread.thread_id, folded=False, unscored=True)

@@ -12,7 +12,7 @@ from collections import Counter
 from bethink.messages import Message
 from bethink.records import AnyRecord, Summary
 from bethink.storage._reference_state import State, Unit, in_scope
-from bethink.storage.base import Candidate, Found, Scope, Search
+from bethink.storage.base import Candidate, Found, InView, Scope, Search
 from bethink.storage.derive import speaker_of
 
 __all__ = ["search", "speakers", "unit_text"]
@@ -22,21 +22,22 @@ _K1, _B = 1.2, 0.75
 
 def search(state: State, request: Search) -> Found:
     """See `storage.base.Search`. The statistics are those of every unit in scope, whatever its kind and current or not."""
-    in_view = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
-    counts = {number: Counter(unit.terms.split(" ")) for number, unit in in_view.items()}
+    units = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
+    counts = {number: Counter(unit.terms.split(" ")) for number, unit in units.items()}
     terms = tuple(dict.fromkeys(request.terms))
     frequency = {term: sum(term in count for count in counts.values()) for term in terms}
     lengths = {number: count.total() for number, count in counts.items()}
     mean_length = sum(lengths.values()) / len(lengths) if lengths else 0.0
 
-    eligible = [number for number, unit in in_view.items() if _eligible(state, unit, request)]
-    cosines = _cosines({number: in_view[number].vector for number in eligible}, request.vector)
+    seen = _Seen(state, request.in_view)
+    eligible = [number for number, unit in units.items() if _eligible(state, unit, request) and not seen.holds(unit)]
+    cosines = _cosines({number: units[number].vector for number in eligible}, request.vector)
 
     def bm25(number: int) -> float:
         score = 0.0
         for term in terms:
             count = counts[number][term]
-            rarity = math.log(1 + (len(in_view) - frequency[term] + 0.5) / (frequency[term] + 0.5))
+            rarity = math.log(1 + (len(units) - frequency[term] + 0.5) / (frequency[term] + 0.5))
             score += rarity * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * lengths[number] / mean_length))
         return score
 
@@ -47,17 +48,17 @@ def search(state: State, request: Search) -> Found:
         candidates=tuple(
             _candidate(
                 state,
-                in_view[number],
+                units[number],
                 counts={term: counts[number][term] for term in terms if counts[number][term]},
                 length=lengths[number],
                 cosine=cosines.get(number),
             )
             for number in sorted({*lexical, *dense})
         ),
-        units=len(in_view),
+        units=len(units),
         mean_length=mean_length,
         frequency={term: count for term, count in frequency.items() if count},
-        pending=sum(unit.vector is None for unit in in_view.values()),
+        pending=sum(unit.vector is None for unit in units.values()),
     )
 
 
@@ -72,6 +73,29 @@ def _eligible(state: State, unit: Unit, request: Search) -> bool:
     if isinstance(thing, Message):
         return "message" in request.kinds
     return thing.kind in request.kinds and (thing.current or not request.current)
+
+
+class _Seen:
+    """What is in view already."""
+
+    def __init__(self, state: State, in_view: InView | None) -> None:
+        self._state, self._in_view = state, in_view
+        self._messages: frozenset[str] = frozenset()
+        row = None if in_view is None else state.threads.get((in_view.namespace, in_view.thread_id))
+        if in_view is not None and row is not None:
+            self._messages = frozenset(each.id for each in row.value.messages if _in_spans(each.seq, in_view))
+
+    def holds(self, unit: Unit) -> bool:
+        if self._in_view is None or unit.namespace != self._in_view.namespace:
+            return False
+        thing = _thing(self._state, unit)
+        if not isinstance(thing, Message):
+            return thing.id in self._in_view.records
+        return thing.id in self._messages
+
+
+def _in_spans(seq: int, in_view: InView) -> bool:
+    return any(first <= seq <= last for first, last in in_view.spans)
 
 
 def _cosines(vectors: dict[int, bytes | None], query: bytes | None) -> dict[int, float]:

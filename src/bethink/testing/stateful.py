@@ -35,6 +35,7 @@ from bethink.storage.base import (
     Forget,
     Found,
     Get,
+    InView,
     Lease,
     Mark,
     Prune,
@@ -531,6 +532,41 @@ class StoreMachine(RuleBasedStateMachine):
             current=current,
         )
         self.both(lambda store: store.search(request), _comparable)
+
+    @rule(
+        data=st.data(),
+        scope=_scopes,
+        query=_texts,
+        near=st.none() | _texts,
+        spans=st.lists(st.tuples(st.integers(0, 8), st.integers(1, 12)), max_size=3),
+        records=st.lists(_record_ids, max_size=2),
+        limit=st.integers(1, 4),
+    )
+    def search_beside(
+        self,
+        data: st.DataObject,
+        scope: Scope,
+        query: str,
+        near: str | None,
+        spans: list[tuple[int, int]],
+        records: list[str],
+        limit: int,
+    ) -> None:
+        """What is in view is not found, a limit is of what is left, and that is as it was."""
+        seen = InView(
+            namespace=data.draw(_namespaces), thread_id=data.draw(_threads), spans=tuple(spans), records=tuple(records)
+        )
+        terms = tuple(dict.fromkeys(index_terms(query).split()))
+        vector = None if near is None else _EMBEDDER.stored(near)
+        request = Search(scope=scope, terms=terms, vector=vector, limit=1000)
+        beside = msgspec.structs.replace(request, in_view=seen)
+        self.both(lambda store: store.search(beside), _comparable)
+        left = self.store.search(beside)
+        whole = {(each.namespace, each.thread_id, each.id): each for each in self.store.search(request).candidates}
+        assert all(each == whole[each.namespace, each.thread_id, each.id] for each in left.candidates)
+        by_words = sum(bool(each.counts) for each in left.candidates)
+        for_words = msgspec.structs.replace(beside, vector=None, limit=limit)
+        assert len(self.store.search(for_words).candidates) == min(limit, by_words)
 
     @rule(data=st.data(), scope=_scopes)
     def forget_message(self, data: st.DataObject, scope: Scope) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_in_view",
     "_marks",
     "_states",
     "_usage",
@@ -33,6 +34,7 @@ from bethink.testing._contract_checkpoints import (  # noqa: E402
 )
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
+from bethink.testing._contract_in_view import InViewContract  # noqa: E402
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_marks import MarkContract  # noqa: E402
@@ -57,6 +59,7 @@ class StoreContract(
     RecordContract,
     ScanContract,
     SearchContract,
+    InViewContract,
     NamespaceContract,
     RevisionContract,
     SpeakersContract,

@@ -17,7 +17,6 @@ from typing import ClassVar
 
 import msgspec
 
-from bethink.compaction.importance import importance
 from bethink.compaction.plan import Left, Plan
 from bethink.errors import BudgetError, InvalidInput
 from bethink.marks import Scored, Tiered, tier_of
@@ -84,7 +83,12 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     def importance(self, message: Message) -> int:
         """How much a message matters, from 1 to 10: the score that a model gave it, or by rules (`compaction.importance`)."""
         scored = self.scores.get(message.seq)
-        return importance(message) if scored is None else scored.score
+        if scored is not None:
+            return scored.score
+        # Here and not above: its patterns take longer to compile than all policies to import.
+        from bethink.compaction.importance import importance
+
+        return importance(message)
 
 
 class Policy(msgspec.Struct, frozen=True):

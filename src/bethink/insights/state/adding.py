@@ -121,6 +121,7 @@ class _Standing:
         self._about: dict[tuple[StatePart, str], list[str]] = {}
         """Ids of the current entries about one thing."""
         self._keys: dict[str, tuple[StatePart, str]] = {}
+        self._decisions, self._questions = _Words(), _Words()
 
     def current(self, part: StatePart) -> tuple[Entry, ...]:
         return tuple(self._current.get(part, {}).values())
@@ -135,24 +136,39 @@ class _Standing:
         same = [standing[each] for each in self._about.get(about, ())]
         if any(_repeats(read, each) for each in same):
             return
-        if entry.old:
-            same += [each for each in standing.values() if each not in same and _names(entry.old, each)]
+        if entry.old and entry.part == "decision":
+            named = self._decisions.that_say(content_of(entry.old))
+            same += [standing[each] for each in named if standing[each] not in same]
         if entry.part in _DECIDED_BY_PEOPLE and read.by == "assistant":
             same = [each for each in same if each.by == "assistant"]
         self._close(same, entry, "superseded")
-        if entry.part in _CLOSING:
-            self._close(_settled(self.current("question"), entry.text), entry, "answered")
+        if entry.part in _CLOSING and self._questions:
+            questions = self._current["question"]
+            settled = [questions[each] for each in self._questions.said_by(content_of(entry.text))]
+            self._close(settled, entry, "answered")
+        self._add_words(entry)
         standing[entry.id] = read
         self._about.setdefault(about, []).append(entry.id)
         self._keys[entry.id] = about
 
     def answer(self, entry: StateEntry) -> None:
-        self._close([each for each in self.current("question") if each.id == entry.about], entry, "answered")
+        question = self._current.get("question", {}).get(entry.about)
+        self._close([] if question is None else [question], entry, "answered")
+
+    def _add_words(self, entry: StateEntry) -> None:
+        if entry.part == "decision":
+            self._decisions.add(entry.id, content_of(entry.text))
+        elif entry.part == "question":
+            words = content_of(entry.text) - _asking()
+            if len(words) >= _FEWEST_TERMS:
+                self._questions.add(entry.id, words)
 
     def _close(self, closed: Sequence[Entry], by: StateEntry, status: Status) -> None:
         for each in closed:
             del self._current[each.part][each.id]
             self._about[self._keys.pop(each.id)].remove(each.id)
+            self._decisions.remove(each.id)
+            self._questions.remove(each.id)
             answer = by.text if status == "answered" else ""
             self.past.append(msgspec.structs.replace(each, status=status, closed_by=by.id, answer=answer))
 
@@ -167,16 +183,32 @@ def _repeats(entry: Entry, known: Entry) -> bool:
     return not (vouched and (entry.because or not known.because))
 
 
-def _names(old: str, entry: Entry) -> bool:
-    """Whether `old` is what an entry is about."""
-    words = content_of(old)
-    return bool(words) and words <= content_of(entry.text)
+class _Words:
+    """Entries by their terms, so that a long history is not read through for each entry that is added to it."""
 
+    def __init__(self) -> None:
+        self._terms: dict[str, frozenset[str]] = {}
+        self._saying: dict[str, dict[str, None]] = {}
+        """By term, the ids of the entries that say it, oldest first."""
 
-def _settled(questions: Sequence[Entry], text: str) -> list[Entry]:
-    """The questions all of whose words a statement says."""
-    if not questions:
-        return []
-    said = content_of(text)
-    asked = [(each, content_of(each.text) - _asking()) for each in questions]
-    return [each for each, words in asked if len(words) >= _FEWEST_TERMS and words <= said]
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    def add(self, entry_id: str, terms: frozenset[str]) -> None:
+        self._terms[entry_id] = terms
+        for term in terms:
+            self._saying.setdefault(term, {})[entry_id] = None
+
+    def remove(self, entry_id: str) -> None:
+        for term in self._terms.pop(entry_id, ()):
+            del self._saying[term][entry_id]
+
+    def that_say(self, words: frozenset[str]) -> list[str]:
+        """The entries that say all the words, oldest first; none for no words."""
+        rarest = min((self._saying.get(word, {}) for word in words), key=len, default={})
+        return [entry_id for entry_id in rarest if words <= self._terms[entry_id]]
+
+    def said_by(self, words: frozenset[str]) -> list[str]:
+        """The entries of which all words are among these, oldest first."""
+        met = {entry_id for word in words for entry_id in self._saying.get(word, ())}
+        return [entry_id for entry_id in self._terms if entry_id in met and self._terms[entry_id] <= words] if met else []

@@ -20,8 +20,9 @@ from bethink.ids import derived_id
 from bethink.insights.clauses import MAX_OWN_LENGTH, own_words, written_out
 from bethink.insights.english import FILLER, HEDGE, HYPOTHETICAL
 from bethink.insights.state.files import written_by
-from bethink.insights.state.keys import key_of, left_in, old_in, reason_in
+from bethink.insights.state.keys import key_of, key_of_known, left_in, old_in, reason_in
 from bethink.insights.state.rules import (
+    AMID,
     HANGING,
     MADE,
     NEXT_REASON,
@@ -51,7 +52,7 @@ _BOLD = re.compile(r"\*\*")
 _BOX = re.compile(r"\[([ xX])\]\s*$")
 # Where else than at its start a sentence may begin to state something.
 _CLAUSE = re.compile(
-    r"(?:[,;:\u2013\u2014]|\s-{1,2})\s+(?:(?:and|so|then|but)\s+)?|\s+(?:and|so)\s+(?=(?:we|I|our|the|let us)\b)"
+    r"(?:[,;:\u2013\u2014]|\s-{1,2})\s+(?:(?:and|so|then|but)\s+){0,2}|\s+(?:and|so)\s+(?=(?:we|I|our|the|let us)\b)"
     # "After a long talk we decided ..."
     r"|(?<=^)(?:after|following|based on|during|at|in|on|for|with|last|this|yesterday|together)\b[^,.;:]{0,60}?\s"
     r"(?<!that )(?<!which )(?<!where )(?<!after )(?=(?:we|I) )",
@@ -60,13 +61,14 @@ _CLAUSE = re.compile(
 # What goes on after a value without being part of it.
 _BEYOND = re.compile(
     r"(?:,| [\u2013\u2014-])? (?:but|although|though|whereas|which means|and (?:I|we|my|our|then|now|it|so|that)\b)"
-    r"|, (?:so|which|how|what|can|could|would|should|do|does|is there|any|please|especially)\b|[;\u2014]| \u2013 | - |\.\s|\("
+    r"|, (?:so|which|how|what|can|could|would|should|do|does|is there|any|please|especially)\b|[;\u2014]| \u2013 | - |\s\("
 )
 _ASKED = re.compile(
     r"(?:,| -|;) (?:(?:and|so|but|or|also|then|now) )*(?:can|could|would|will|do|does|did|is|are|was|what|how|which|where|why"
-    r"|when|who|should|any|has|have|may|please)\b",
+    r"|when|who|should|any|has|have|(?-i:may)|please)\b",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+\W*$", re.MULTILINE)
 _SPLIT = re.compile(r"[,:] ")
 _OF_IT = re.compile(r"(?:it|them)\b", re.IGNORECASE)
 
@@ -99,30 +101,41 @@ def draw(
     Deterministic; linear in the messages.
     """
     messages = [message for message in messages if through is None or message.seq <= through]
-    entries: dict[tuple[str, str, str], StateEntry] = {}
-    for message, found in (*_said(messages, after), *written(messages, after)):
-        entry = _entry(found, message, thread_id, now)
-        entries.setdefault((message.id, entry.part, entry.key or entry.text), entry)
+    found = (*_said(messages, after), *_written(messages, after))
+    entries = {entry.id: entry for entry in (_entry(each, message, thread_id, now) for message, each in found)}
     return tuple(sorted(entries.values(), key=lambda entry: (entry.seq, entry.place)))
 
 
-def written(messages: Sequence[Message], after: int) -> Iterator[tuple[Message, _Found]]:
-    """Files that tools wrote, each with the message that made the call."""
-    for call_message, call in written_by(messages, after):
-        yield call_message, _Found("artifact", "", 0, 0, ref=call.ref, digest=call.digest)
+def _written(messages: Sequence[Message], after: int) -> Iterator[tuple[Message, _Found]]:
+    """Files that tools wrote, each with the message that made the call: in the order of the calls, after what it says."""
+    for message, call in written_by(messages, after):
+        yield message, _Found("artifact", "", 0, 0, ref=call.ref, digest=call.digest, place=len(message.text) + call.number)
 
 
 def _said(messages: Sequence[Message], after: int) -> Iterator[tuple[Message, _Found]]:
     for message in messages:
         if message.seq > after and message.role in ("user", "assistant") and not message.external and message.id:
-            yield from ((message, found) for found in _of_text(message.text, by_user=message.role == "user"))
+            told = sorted(_of_text(message.text, by_user=message.role == "user"), key=lambda found: found.place or found.start)
+            yield from ((message, found) for found in _without_repeats(told))
+
+
+def _without_repeats(told: Sequence[_Found]) -> Iterator[_Found]:
+    """What one message says, in its order, without what it says again. What it revises stays: the last word stands."""
+    last: dict[tuple[StatePart, str], _Found] = {}
+    for found in told:
+        about = found.part, found.key or key_of(found.part, found.text, found.ref)
+        known = last.get(about)
+        if known is None or known.text != found.text or found.because not in ("", known.because):
+            last[about] = found
+            yield found
 
 
 def _entry(found: _Found, message: Message, thread_id: str, now: datetime) -> StateEntry:
     said = message.created_at or now
     key = found.key or key_of(found.part, found.text, found.ref)
+    place = found.place or found.start
     return StateEntry(
-        id=derived_id(said, "state", thread_id, message.id, found.part, str(found.start), found.text, found.ref),
+        id=derived_id(said, "state", thread_id, message.id, found.part, str(place), found.text, found.ref, found.digest),
         text=found.text,
         trust=message.trust,
         recorded_at=now,
@@ -131,7 +144,7 @@ def _entry(found: _Found, message: Message, thread_id: str, now: datetime) -> St
         thread_id=thread_id,
         part=found.part,
         seq=message.seq,
-        place=found.place or found.start,
+        place=place,
         because=found.because,
         key=key,
         old=found.old,
@@ -154,7 +167,7 @@ def _of_text(text: str, *, by_user: bool) -> Iterator[_Found]:
     for start, end, sentence in sentences(own):
         box = _BOX.search(own[max(0, start - 8) : start])
         # A reason and a box may stand without a word that hints at a state.
-        if not (waiting or box or _hinted(sentence, hints)) or is_fence(sentence) or _cut_off(text, own, end):
+        if not (waiting or box or _hinted(sentence, hints)) or not _is_prose(text, own, start, end, by_user=by_user):
             continue
         plain = written_out(sentence)
         # "We decided to wait. The reason is that ..."
@@ -185,6 +198,18 @@ def _hinted(text: str, hints: Sequence[str]) -> bool:
     return any(hint in lowered for hint in hints)
 
 
+def _is_prose(text: str, own: str, start: int, end: int, *, by_user: bool) -> bool:
+    """Whether what stands there is a sentence, whole and its sender's own."""
+    if is_fence(own[start:end]) or _cut_off(text, own, end):
+        return False
+    return by_user or not _is_heading(own, start)
+
+
+def _is_heading(own: str, start: int) -> bool:
+    """Whether a sentence is the heading of a section: it says what that is about, as an assistant's advice has it."""
+    return bool(_HEADING.match(own, own.rfind("\n", 0, start) + 1, start))
+
+
 def _cut_off(text: str, own: str, end: int) -> bool:
     """Whether a sentence goes on with words that are not its sender's: they have been blanked."""
     rest = own[end : end + 4].lstrip(" ")
@@ -202,7 +227,7 @@ def _open_question(sentence: str, start: int, end: int) -> Iterator[_Found]:
 
 
 def _of_sentence(sentence: str, box: re.Match[str] | None, start: int, end: int, *, by_user: bool) -> Iterator[_Found]:
-    body = sentence.rstrip(" .!…*_~)\"'")
+    body = sentence.rstrip(" .!…。！*_~)\"'")
     if box is not None:
         # A checklist that an assistant writes is a proposal, unless a box is ticked.
         ticked = box.group(1) != " "
@@ -257,16 +282,18 @@ def _found(rule: Rule, match: re.Match[str], lead: str, start: int, end: int) ->
         return None
     if (rule.part == "decision" and POINTING.match(value)) or (rule.part == "task" and _OF_IT.match(value)):
         return None
-    if rule.part in ("decision", "goal", "task") and HEDGE.search(value):
+    if rule.part in ("decision", "goal", "task") and (HEDGE.search(value) or AMID.search(value)):
         return None
     groups = match.groupdict()
     text = rule.text.format(value=value, verb=(groups.get("verb") or "").lower())
     if rule.part == "phase" and len(value.split()) > 6:
         return None
-    key = f"about:{groups['key'].lower().strip()}" if groups.get("key") else ""
+    key = key_of_known(groups["key"], value) if groups.get("key") else ""
+    # Words that were written out may have made the sentence longer; what it says stands before what the next one says.
+    place = min(start + len(lead), end - 1)
     if rule.part != "decision":
-        return _Found(rule.part, text, start, end, key=key)
-    return _Found(rule.part, text, start, end, because=because, old=old_in(text) or left_in(lead))
+        return _Found(rule.part, text, start, end, key=key, place=place)
+    return _Found(rule.part, text, start, end, because=because, old=old_in(text) or left_in(lead), place=place)
 
 
 def _files(body: str, start: int, end: int) -> Iterator[_Found]:
@@ -274,7 +301,7 @@ def _files(body: str, start: int, end: int) -> Iterator[_Found]:
     if made is None or UNSURE.search(body[: made.start()]) or HEDGE.search(body):
         return
     for path in PATH.finditer(body, made.end()):
-        yield _Found("artifact", "", start, end, ref=path.group().rstrip("."), place=start + path.start())
+        yield _Found("artifact", "", start, end, ref=path.group().rstrip("."), place=min(start + path.start(), end - 1))
 
 
 def _says_something(value: str) -> bool:
@@ -282,4 +309,4 @@ def _says_something(value: str) -> bool:
 
 
 def _tidy(value: str) -> str:
-    return " ".join(value.split()).strip(" ,;:.!*_\"'").replace("**", "")
+    return " ".join(value.split()).strip(" ,;:.!。！*_\"'").replace("**", "")

@@ -41,23 +41,24 @@ _LONGEST = 300
 
 
 class Written(msgspec.Struct, frozen=True):
-    """Where a call wrote, and the SHA-256 of what, where the call says all of it."""
+    """Where a call wrote, the SHA-256 of what, where the call says all of it, and which of its message's calls it was."""
 
     ref: str
     digest: str = ""
+    number: int = 0
 
 
 def written_by(messages: Sequence[Message], after: int) -> Iterator[tuple[Message, Written]]:
     """What calls wrote whose results came after a seq and report no error; each with the message that made the call."""
-    calls: dict[str, tuple[Message, ToolCall]] = {}
+    calls: dict[str, tuple[Message, int, ToolCall]] = {}
     for message in messages:
-        calls.update((call.id, (message, call)) for call in message.tool_calls)
+        calls.update((call.id, (message, number, call)) for number, call in enumerate(message.tool_calls))
         made = calls.pop(message.tool_call_id or "", None) if message.role == "tool" else None
         if made and message.seq > after and not made[0].external and made[0].id and not _failed(message.text):
-            yield from ((made[0], written) for written in _written(made[1]))
+            yield from ((made[0], written) for written in _written(made[2], made[1]))
 
 
-def _written(call: ToolCall) -> Iterator[Written]:
+def _written(call: ToolCall, number: int) -> Iterator[Written]:
     name = re.sub(r"[^a-z]", "", call.name.lower())
     if name not in _ALONE and not (_WRITING.search(name) and _THING.search(name)):
         return
@@ -68,12 +69,17 @@ def _written(call: ToolCall) -> Iterator[Written]:
         return
     else:
         path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
-        if path.strip() and len(path) <= _LONGEST and path.isprintable():
+        if _is_path(path):
             content = next((given[key] for key in _CONTENTS if isinstance(given.get(key), str)), None)
-            yield Written(path.strip(), "" if content is None else hashlib.sha256(content.encode()).hexdigest())
+            yield Written(path.strip(), "" if content is None else hashlib.sha256(content.encode()).hexdigest(), number)
             return
         patch = next((value for value in given.values() if isinstance(value, str) and "*** " in value), "")
-    yield from (Written(path.strip()) for path in _PATCHED.findall(patch) if len(path) <= _LONGEST)
+    paths = (path.strip() for path in _PATCHED.findall(patch))
+    yield from (Written(path, number=number) for path in paths if _is_path(path))
+
+
+def _is_path(text: str) -> bool:
+    return bool(text.strip()) and len(text) <= _LONGEST and text.isprintable()
 
 
 def _failed(result: str) -> bool:
@@ -88,5 +94,5 @@ def _failed(result: str) -> bool:
 def _json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # the latter: nested deeper than can be read
         return None

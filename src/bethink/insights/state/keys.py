@@ -6,7 +6,7 @@ import re
 
 from bethink.records import StatePart
 
-__all__ = ["content_of", "key_of", "left_in", "old_in", "reason_in"]
+__all__ = ["content_of", "key_of", "key_of_known", "left_in", "old_in", "reason_in"]
 
 _ROLE = re.compile(r"\bas (?:the|our|its|my) (?P<role>[\w -]{3,40})$", re.IGNORECASE)
 _REASON = re.compile(
@@ -16,8 +16,11 @@ _REASON = re.compile(
     r") ?(?P<reason>.+)$",
     re.IGNORECASE,
 )
+_REASON_BELOW = re.compile(r",? (?:because|for (?:these|the following|two|three|several) reasons)\W*$", re.IGNORECASE)
 _OLD = re.compile(
-    r"\b(?:instead of|rather than|in place of|over (?=(?-i:[A-Z]))|from (?=.+ to )) ?"
+    r"\b(?:instead of|rather than|in place of|over (?=(?-i:[A-Z]))"
+    # "Get feedback from users to plan better" replaces nothing.
+    r"|(?:switch|mov|migrat|chang|upgrad|convert|port)(?:e|es|ing|ed|s)?\b[^,;]{0,40}? from (?=.+ to )) ?"
     r"(?P<old>.+?)(?= to \w|,|;| because| since| as |$)",
     re.IGNORECASE,
 )
@@ -27,7 +30,11 @@ _LEFT = re.compile(
     r"(?P<old>[^,;:]{2,60})",
     re.IGNORECASE,
 )
-_AGAINST = re.compile(r"(?:against|not to|not go with|not use|no longer use) (?P<old>.+)", re.IGNORECASE)
+_AGAINST = re.compile(
+    r"(?:against|not to(?: use| go with)?|not go with|not use|no longer use) (?P<old>.+?)(?= for now\b|,|;|$)", re.IGNORECASE
+)
+_POINTS = re.compile(r"\b(?:it|this|that|these|those|them|ones?|things?|way)$", re.IGNORECASE)
+_FOR = re.compile(r"\bfor (?:the |our |my |an? )?(?P<what>[\w' -]{2,60})$", re.IGNORECASE)
 _SHORTEST_REASON = 4
 
 
@@ -59,10 +66,18 @@ def key_of(part: StatePart, text: str, ref: str = "") -> str:
     return " ".join(term for term in terms if term not in stop_words) or text.casefold()
 
 
+def key_of_known(what: str, text: str) -> str:
+    """The same of a fact that says what a deadline, a budget and the like are: of each thing that they are for there is one."""
+    found = _FOR.search(text)
+    of = " ".join(sorted(content_of(found["what"]))) if found else ""
+    return f"about:{what.lower().strip()}{f' for {of}' if of else ''}"
+
+
 def old_in(text: str) -> str:
     """The words of what a decision replaces: "use PostgreSQL instead of SQLite", "against SQLite". "" where it names none."""
     found = _AGAINST.match(text) or _OLD.search(text)
-    return found["old"].strip() if found else ""
+    old = found["old"].strip() if found else ""
+    return "" if _POINTS.search(old) else old
 
 
 def left_in(lead: str) -> str:
@@ -73,6 +88,7 @@ def left_in(lead: str) -> str:
 
 def reason_in(text: str) -> tuple[str, str]:
     """A statement without its reason, and the reason; "" where none is given."""
+    text = _REASON_BELOW.sub("", text)
     found = _REASON.search(text)
     if found is None or len(found["reason"]) < _SHORTEST_REASON or not text[: found.start()].strip():
         return text, ""

@@ -16,6 +16,7 @@ from bethink.insights.english import pattern
 from bethink.records import StatePart
 
 __all__ = [
+    "AMID",
     "HANGING",
     "MADE",
     "NEXT_REASON",
@@ -35,8 +36,8 @@ _EXTENSIONS = (
     "|tar\\.gz|proto|graphql|tf|dockerfile|lock|xml"
 )
 PATH = re.compile(
-    r"(?<![\w/@.-])(?:[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+"
-    rf"|(?:~|\.{{1,2}}|[A-Za-z]:)?/?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.(?:{_EXTENSIONS})"
+    r"(?<![\w/\\@.-])(?:[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+"
+    rf"|(?:~|\.{{1,2}}|[A-Za-z]:)?[/\\]?(?:[\w.@-]+[/\\])*[\w@-][\w.@-]*\.(?:{_EXTENSIONS})"
     r"|(?:[\w.@-]+/)*(?:Dockerfile|Makefile|README|LICENSE))(?![\w/-])"
 )
 """A file by its extension, or a URI."""
@@ -52,6 +53,7 @@ _WORKED_ON = (
     f"{_WORKED}|added|written|tested|created|updated|published|shipped|removed|installed|set up|built|submitted|uploaded"
     "|pushed|launched|drafted|renamed|rewritten|documented|optimi[sz]ed|reviewed|verified|scheduled|booked|ordered|registered"
 )
+_PASTIME = r"(?:re|binge)?-?(?:reading|watching|listening|playing)\b"
 _I = "(?:we|I)"
 _DECIDED = rf"{_I} (?:have )?(?:all |both )?(?:finally |ultimately )?"
 _WORK = (
@@ -156,7 +158,7 @@ RULES: tuple[Rule, ...] = (
     _rule("task", r"(?:done|completed|finished|shipped): (?P<value>.+)", line=True),
     _rule(
         "task",
-        rf"{_I} (?:have )?(?P<verb>finished|completed) (?P<value>(?!up\b|off\b|half\b|part\b|\d+ ?%).+)",
+        rf"{_I} (?:have )?(?P<verb>finished|completed) (?P<value>(?!up\b|off\b|half\b|part\b|\d+ ?%|{_PASTIME}).+)",
         "{verb} {value}",
     ),
     _rule("task", rf"{_I} have (?:successfully )?(?P<verb>{_WORKED_ON}) (?P<value>.+)", "{verb} {value}"),
@@ -214,6 +216,13 @@ HANGING = pattern(
 
 POINTING = pattern(r"^(?:this|that|these|those|it|them|him|her|one|here|there)\b")
 """Says what it means by pointing at it."""
+
+AMID = pattern(
+    rf"\b(?:this|these)\b(?! (?:\w+ )?(?:{_WORK}|week|month|year|quarter|semester|term|morning|afternoon|evening|weekend|spring"
+    r"|summer|autumn|fall|winter|\w+day|january|february|march|april|may|june|july|august|september|october|november|december)\b)"
+    r"|\b(?:the|our|my) (?:last|other|same|previous|first) ones?\b"
+)
+"""Points somewhere within: "error handling for this case". At the work itself and at a time is as good as a name."""
 
 WEAK = pattern(
     r"^(?:(?:to|that|the|a|an|my|our|this|these|those|it|them|him|her|you|one|ones|so|do|did|be|is|are|go|just|some|something"

@@ -43,7 +43,7 @@ from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
-from bethink.storage.base.search import Candidate, Found, Search
+from bethink.storage.base.search import Candidate, Found, InView, Search
 from bethink.storage.base.summaries import Attempt, FailureReason, Refine
 from bethink.storage.base.threads import Append, Appended, Fold, Read, Transcript
 from bethink.storage.base.turns import Acquire, Lease, Release
@@ -65,6 +65,7 @@ __all__ = [
     "ForgetReceipt",
     "Found",
     "Get",
+    "InView",
     "Lease",
     "Mark",
     "Page",

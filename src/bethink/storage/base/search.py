@@ -12,7 +12,23 @@ from bethink.records import RecordKind
 from bethink.storage.base.scope import Scope
 from bethink.values import Namespace
 
-__all__ = ["Candidate", "Found", "Search"]
+__all__ = ["Candidate", "Found", "InView", "Search"]
+
+
+class InView(msgspec.Struct, frozen=True, kw_only=True):
+    """What whoever searches has before him already, all of one namespace. What is not there is no error.
+
+    Attributes:
+        thread_id: the thread of the messages.
+        spans: of the messages, as inclusive ranges of seqs, so that a window of any length is one pair. What has the id of one
+            of them in another thread of the namespace is in view as well: it is its copy (a fork's).
+        records: ids of records.
+    """
+
+    namespace: Namespace
+    thread_id: str
+    spans: tuple[tuple[int, int], ...] = ()
+    records: tuple[str, ...] = ()
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,10 +37,11 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     Contract:
         - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
           pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
-          more than four times `limit`, and `kinds` names all.
+          more than four times `limit`, and `kinds` names all; where something is in view, only if it finds `limit` others.
         - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
           `vector` is None.
-        - filters (`scope`, `kinds`, `current`) hold inside each leg, before any limit.
+        - filters (`scope`, `kinds`, `current`, `in_view`) hold inside each leg, before any limit.
+        - what is `in_view` is no candidate, and nothing else changes by it: the statistics are those of all units in scope.
         - the union of both is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
     """
@@ -35,6 +52,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[Literal["message", "note", "insight", "summary"], ...] = ("message", "note", "insight", "summary")
     limit: int = 200
     current: bool = True
+    in_view: InView | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ Vectors are of length 1 (`models.Embedder`), so cosine is the dot product.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -64,17 +64,32 @@ class Space:
         """Positions in ascending order of unit."""
         return np.argsort(self.units)
 
+    def at(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The positions of those of `units` that have a vector here."""
+        order = self.by_unit
+        rows = order[np.minimum(np.searchsorted(self.units, units, sorter=order), len(order) - 1)]
+        found: NDArray[np.int64] = rows[self.units[rows] == units]
+        return found
+
     def eligible(self, kinds: Iterable[str], current: bool) -> NDArray[np.bool_]:
         chosen: NDArray[np.bool_] = np.isin(self.kinds, [_KINDS.index(kind) for kind in kinds])
         return chosen & ~self.retired if current else chosen
 
 
 class Similarities:
-    """Similarities of a query to the eligible vectors of some spaces."""
+    """Similarities of a query to the eligible vectors of some spaces; those of the units in `without` are not."""
 
-    def __init__(self, spaces: list[Space], query: bytes, kinds: tuple[str, ...], current: bool) -> None:
+    def __init__(
+        self, spaces: list[Space], query: bytes, kinds: tuple[str, ...], current: bool, without: Collection[int] = ()
+    ) -> None:
         vector = np.frombuffer(query, dtype="<f4")
-        self._parts = [(space, space.matrix @ vector, space.eligible(kinds, current)) for space in spaces if len(space.ids)]
+        left_out = np.fromiter(without, dtype=np.int64)
+        self._parts = []
+        for space in spaces:
+            if len(space.ids):
+                chosen = space.eligible(kinds, current)
+                chosen[space.at(left_out)] = False
+                self._parts.append((space, space.matrix @ vector, chosen))
 
     def best(self, limit: int) -> dict[int, float]:
         """The units with the highest similarity, highest first; equal ones by unit number."""
@@ -94,10 +109,8 @@ class Similarities:
         wanted = np.fromiter(units, dtype=np.int64)
         found: dict[int, float] = {}
         for space, similarity, chosen in self._parts:
-            order = space.by_unit
-            at = np.searchsorted(space.units, wanted, sorter=order)
-            rows = order[np.minimum(at, len(order) - 1)]
-            hits = rows[(space.units[rows] == wanted) & chosen[rows]]
+            rows = space.at(wanted)
+            hits = rows[chosen[rows]]
             found.update(zip(space.units[hits].tolist(), similarity[hits].tolist(), strict=True))
         return found
 

@@ -415,6 +415,37 @@ SELECT id, unit, kind, retired FROM vectors WHERE namespace = ? ORDER BY id;
 -- The best rows of the lexicon for a query in FTS5's language. (`ORDER BY rank` says the same and takes a fifth longer.)
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
 
+-- name: match_best_but
+-- The same, without some units. (`+` keeps SQLite from asking FTS5 once for each of them.)
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid NOT IN (SELECT value FROM json_each(?))
+ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+
+-- name: in_view
+-- Number and unit of what is in view, of namespace ?1: the messages of thread ?2 in a list of spans (?3); those of other threads with
+-- the id of one of them, first the listed ones, then those in tails that are not; the records of a list of ids (?4), numbered 0.
+SELECT m.id, m.unit
+FROM threads t CROSS JOIN json_each(?3) s
+  CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) + json_extract(s.value, '$[0]') AND (t.id << 32) + json_extract(s.value, '$[1]')
+WHERE t.namespace = ?1 AND t.thread_id = ?2
+UNION ALL
+SELECT copy.id, copy.unit
+FROM threads t CROSS JOIN json_each(?3) s
+  CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) + json_extract(s.value, '$[0]') AND (t.id << 32) + json_extract(s.value, '$[1]')
+  CROSS JOIN messages copy INDEXED BY messages_by_id
+    ON copy.message_id = m.message_id AND copy.listed = 1 AND copy.thread <> m.thread
+  CROSS JOIN threads o ON o.id = copy.thread AND o.namespace = ?1
+WHERE t.namespace = ?1 AND t.thread_id = ?2
+  AND EXISTS (SELECT 1 FROM threads other WHERE other.namespace = ?1 AND other.thread_id <> ?2)
+UNION ALL
+SELECT copy.id, NULL
+FROM threads t CROSS JOIN threads o INDEXED BY threads_unsettled ON o.namespace = ?1 AND o.settled = 0 AND o.id <> t.id
+  CROSS JOIN messages copy ON copy.id > (o.id << 32) + o.tip AND copy.id <= (o.id << 32) + 4294967295 AND copy.listed = 0
+  CROSS JOIN messages m INDEXED BY messages_by_id ON m.message_id = copy.message_id AND m.thread = t.id AND m.listed = 1
+WHERE t.namespace = ?1 AND t.thread_id = ?2
+  AND EXISTS (SELECT 1 FROM json_each(?3) s WHERE m.seq BETWEEN json_extract(s.value, '$[0]') AND json_extract(s.value, '$[1]'))
+UNION ALL
+SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?4));
+
 -- name: match_count
 SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
 

@@ -9,6 +9,7 @@ rarest up until they occur often enough in all (`_LOOKED_AT`); the others count 
 passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
 `bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is chosen by BM25
 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the messages in the tails (tail.py).
+What is in view already is looked up first, by ranges of message numbers, and no leg sees it.
 Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
@@ -23,9 +24,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from bethink.storage.base import Candidate, Found, Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.tail import Tails, Unsettled
+from bethink.storage.sqlite.tail import FIRST_KEY, Tails, Unsettled
 from bethink.storage.sqlite.units import last_unit
-from bethink.storage.sqlite.values import decode_record, decode_said, listed, moment, namespace_of, path_of, path_range
+from bethink.storage.sqlite.values import (
+    SEQ_BITS,
+    decode_record,
+    decode_said,
+    listed,
+    moment,
+    namespace_of,
+    path_of,
+    path_range,
+)
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
@@ -114,6 +124,28 @@ class _Counted(NamedTuple):
     length: int
 
 
+class _LeftOut(NamedTuple):
+    """What is not to be found: units, and the keys of messages that may be in tails."""
+
+    units: tuple[int, ...] = ()
+    keys: frozenset[int] = frozenset()
+
+
+def _in_view(database: Database, request: Search, namespaces: list[Row]) -> _LeftOut:
+    """As many numbers as there are things in view: their texts were read for that, which costs far more."""
+    asked = request.in_view
+    number = None if asked is None else next((row[0] for row in namespaces if row[1] == path_of(asked.namespace)), None)
+    if asked is None or number is None:
+        return _LeftOut()
+    last_seq = (1 << SEQ_BITS) - 1
+    spans = [(max(first, 1), min(last, last_seq)) for first, last in asked.spans]
+    rows = database.execute(q.in_view, (number, asked.thread_id, listed(spans), listed(asked.records)))
+    return _LeftOut(
+        units=tuple([unit for _, unit in rows if unit is not None]),
+        keys=frozenset([FIRST_KEY + message for message, unit in rows if unit is None]),
+    )
+
+
 def search(database: Database, request: Search, spaces: Callable[[], Spaces], frequencies: Frequencies, tails: Tails) -> Found:
     """See `storage.base.Search`. `spaces` is asked for only if there is a vector: it needs numpy."""
     namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
@@ -124,7 +156,8 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
     mean_length = (sum(row[3] for row in namespaces) + sum(message.length for message in tail)) / units
     pending = units - sum(row[4] for row in namespaces)
 
-    lexicon = _Lexicon(database, request, namespaces, tail)
+    without = _in_view(database, request, namespaces)
+    lexicon = _Lexicon(database, request, namespaces, tail, without)
     frequency = lexicon.frequency(frequencies)
     best = lexicon.best(frequency)
     cosines: dict[int, float] = {}
@@ -133,7 +166,7 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
         from bethink.storage.sqlite.dense import Similarities
 
         filled = [spaces().fresh(database, row[0], row[4], row[5]) for row in namespaces if row[4]]
-        similarities = Similarities(filled, request.vector, request.kinds, request.current)
+        similarities = Similarities(filled, request.vector, request.kinds, request.current, without.units)
         cosines = similarities.best(request.limit)
 
     rows = {row[0]: row for row in _rows(database, {*best, *cosines}, tail)}
@@ -176,13 +209,16 @@ def _best(
 class _Lexicon:
     """The lexical leg of one search: the rows of the lexicon, and the messages in the tails."""
 
-    def __init__(self, database: Database, request: Search, namespaces: list[Row], tail: list[Unsettled]) -> None:
+    def __init__(
+        self, database: Database, request: Search, namespaces: list[Row], tail: list[Unsettled], without: _LeftOut
+    ) -> None:
         self._database = database
         self._request = request
         self._terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self._terms)
         self._units = sum(row[2] for row in namespaces)
         self._scope = _scope_tag(database, request, namespaces, self._units)
+        self._without = without
         self.tail = {message.key: self._in(message) for message in tail}
 
     def frequency(self, frequencies: Frequencies) -> dict[str, int]:
@@ -201,35 +237,48 @@ class _Lexicon:
 
     def best(self, frequency: dict[str, int]) -> list[int]:
         """What holds any of the terms: the best of the lexicon, and all of the tails."""
-        request = self._request
+        request, without = self._request, self._without
         if not frequency or not request.kinds or request.limit < 1:
             return []
-        every = set(request.kinds) == set(_KINDS)
-        # Frequencies are of all kinds: they do not say how many there are of some.
-        terms = self._rarest(frequency) if every else list(frequency)
+        found: list[int] = []
+        if self._units:
+            terms = sorted(frequency, key=lambda term: (frequency[term], term))
+            # Frequencies are of all kinds: they do not say how many there are of some.
+            rarest = self._rarest(terms, frequency) if set(request.kinds) == set(_KINDS) else len(terms)
+            found = self._matching(terms[:rarest])
+            # What holds a rare term may all be in view: then a commoner one tells too.
+            while len(found) < request.limit and rarest < len(terms) and (without.units or without.keys):
+                rarest += 1
+                found = self._matching(terms[:rarest])
+        if "message" in request.kinds:
+            found += (key for key, counted in self.tail.items() if counted.counts and key not in without.keys)
+        return found
+
+    def _matching(self, terms: list[str]) -> list[int]:
+        """The best units of the lexicon that hold one of some terms."""
+        request = self._request
         query = f"{self._scope}terms : ({' OR '.join(map(_quoted, terms))})"
-        if not every:
+        if set(request.kinds) != set(_KINDS):
             kinds = " OR ".join(f'"k{kind}"' for kind in request.kinds)
             query += f" AND tags : ({kinds})"
         if request.current:
             # What is left out is rare; a tag of all others would make FTS5 walk through every row.
             query = f'({query}) NOT tags : "retired"'
-        found = [unit for (unit,) in self._database.execute(q.match_best, (query, request.limit))] if self._units else []
-        if "message" in request.kinds:
-            found += (key for key, counted in self.tail.items() if counted.counts)
-        return found
+        if self._without.units:
+            rows = self._database.execute(q.match_best_but, (query, listed(self._without.units), request.limit))
+        else:
+            rows = self._database.execute(q.match_best, (query, request.limit))
+        return [unit for (unit,) in rows]
 
-    def _rarest(self, frequency: dict[str, int]) -> list[str]:
-        """Terms from the rarest up until they occur often enough in all."""
+    def _rarest(self, terms: list[str], frequency: dict[str, int]) -> int:
+        """How many of the terms, from the rarest up, occur often enough in all."""
         enough = max(_LOOKED_AT, 4 * self._request.limit)
-        chosen: list[str] = []
         together = 0
-        for term in sorted(frequency, key=lambda term: (frequency[term], term)):
-            if chosen and together + frequency[term] > enough:
-                break
-            chosen.append(term)
+        for number, term in enumerate(terms):
+            if number and together + frequency[term] > enough:
+                return number
             together += frequency[term]
-        return chosen
+        return len(terms)
 
     def _in(self, message: Unsettled) -> _Counted:
         return _Counted({term: message.terms[term] for term in self._terms if term in message.terms}, message.length)

@@ -28,7 +28,7 @@ from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import NewUnit, add_units, length_of
 from bethink.storage.sqlite.values import decode_body, listed, path_range
 
-__all__ = ["LONGEST", "Tails", "Unsettled", "is_long", "message_numbers", "settle", "settle_thread", "shorten"]
+__all__ = ["FIRST_KEY", "LONGEST", "Tails", "Unsettled", "is_long", "message_numbers", "settle", "settle_thread", "shorten"]
 
 LONGEST = 64
 _BATCH = 1_000
@@ -36,7 +36,7 @@ _KEPT = 1_024
 _LONGEST_KEPT = 20_000
 """Bytes of a message."""
 
-_FIRST_KEY = 1 << 62
+FIRST_KEY = 1 << 62
 """In a search a message of a tail goes by its number plus this, which is above that of any unit."""
 
 
@@ -82,7 +82,7 @@ class Tails:
 
 def _unsettled(number: int, path: str, *rest: Any) -> Unsettled:
     unit = _unit_of(number, rest[-1])
-    key, length = _FIRST_KEY + number, length_of(unit.terms)
+    key, length = FIRST_KEY + number, length_of(unit.terms)
     row = (key, length, "", path, "message", *rest)
     return Unsettled(key, length, Counter(unit.terms.split(" ")), unit.speaker, row)
 
