@@ -148,7 +148,7 @@ def test_all_units_are_looked_at_only_where_few_of_the_nearest_pass(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, few: int, scans: bool
 ) -> None:
     namespace = (f"few {few}",)
-    words = (("b", "bees"),) * 80 + (("a", "bees" if few > 3 else "far away from them"),) * few
+    words = (("b", "bees"),) * 250 + (("a", "bees" if few > 3 else "far away from them"),) * few
     notes = [
         Note(id=f"r{number}", text=text, trust="user", recorded_at=START, metadata={"topic": topic})
         for number, (topic, text) in enumerate(words)

@@ -5,8 +5,8 @@
 
 Values and keys are parameters, never text of a statement. Every condition is 1 or 0 and never NULL, so that NOT is the opposite
 (`IS` where a side may be missing). The lexical leg tests the rows that its words match. The dense leg tests the nearest few
-of all; only where too few of them pass are all units of the scope tested, in one query, and made its mask. To test a unit
-reads its body, some 2 µs.
+of all, then more of them; only where too few pass are all units of the scope tested, in one query, and made its mask. To test
+a unit reads its body, some 2 µs.
 
 SQLite's JSON paths cannot name a key with a quote or a backslash in it (in older versions, none that JSON escapes); such a path
 is walked key by key.
@@ -33,8 +33,8 @@ __all__ = ["Condition", "Passing", "of_message", "of_record"]
 Parameter: TypeAlias = str | int | float | None
 _Test: TypeAlias = Compare | In | Contains | Exists
 
-_AHEAD = 4
-"""So many times as many as are wanted are tested, of the nearest, before all units are."""
+_AHEAD = (4, 64)
+"""So many times as many as are wanted are tested, of the nearest, before all units are: enough where one in 60 passes."""
 
 _OPERATORS: dict[Comparison, str] = {"eq": "=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -284,13 +284,15 @@ class Passing:
 
     def nearest(self, similarities: Similarities, limit: int) -> dict[int, float]:
         """The units with the highest similarity, highest first. `similarities` may be left with those that pass alone."""
-        ahead = similarities.best(_AHEAD * limit)
-        rows = self._database.execute(self._query(q.units_passing), (listed(ahead), *self._both))
-        found = frozenset([unit for (unit,) in rows])
-        if len(found) < limit <= len(ahead) // _AHEAD:
-            similarities.keep(self._all())
-            return similarities.best(limit)
-        return dict([(unit, value) for unit, value in ahead.items() if unit in found][:limit])
+        for times in _AHEAD:
+            ahead = similarities.best(times * limit)
+            rows = self._database.execute(self._query(q.units_passing), (listed(ahead), *self._both))
+            found = frozenset([unit for (unit,) in rows])
+            # What is ahead is in order, so the first that pass are the nearest of all that do.
+            if len(found) >= limit or len(ahead) < times * limit:
+                return dict([(unit, value) for unit, value in ahead.items() if unit in found][:limit])
+        similarities.keep(self._all())
+        return similarities.best(limit)
 
     def _all(self) -> list[int]:
         scope = path_range(self._scope)

@@ -260,7 +260,8 @@ class _Lexicon:
             # What holds a rare term may all be in view, or not pass: then a commoner one tells too.
             fewer = self._passing is not None or without.units or without.keys
             while fewer and len(found) < request.limit and rarest < len(terms):
-                rarest += 1
+                # A filter may pass so few that each further term would be looked for in vain.
+                rarest = rarest + 1 if self._passing is None else len(terms)
                 found = self._matching(terms[:rarest])
         if "message" in request.kinds:
             keys = [key for key, counted in self.tail.items() if counted.counts and key not in without.keys]
