@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from bethink.models import Embedder
+from bethink.models import Embedder, embed_queries
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
 from bethink.retrieval.terms import query_terms
 from bethink.storage.base import Found, InView, Scope, Search
@@ -50,7 +50,7 @@ def recall(
     vector = None
     if embedder is not None and query.strip():
         with span("recall.embed"):
-            vector = embedder.embed([without_names(query, names)])[0].tobytes()
+            vector = embed_queries(embedder, [without_names(query, names)])[0].tobytes()
     limit = max(_CANDIDATES, k)
     with span("recall.search"):
         request = Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit, in_view=in_view)
