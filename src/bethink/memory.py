@@ -278,7 +278,8 @@ class Memory:
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        check_text(query, "query")
+        if not isinstance(query, str):
+            raise InvalidInput("query", f"a {type(query).__name__}", "pass a string")
         derive(self._engine, self._namespace)
         return recall_from(
             self._engine, Scope(self._namespace, below), query, k=k, kinds=None if kinds is None else tuple(kinds)

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from bethink.models import Embedder, embed_queries
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
-from bethink.retrieval.terms import query_terms
+from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Found, InView, Scope, Search
 
 __all__ = ["Searchable", "recall"]
@@ -43,8 +43,10 @@ def recall(
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> RecallResult:
     """The at most `k` best answers that are not `in_view`, or none with the reason. `search` and `speakers` are the store's;
-    each is called once. Each step is done within the `span` of its name.
+    each is called once. Each step is done within the `span` of its name. Any text is a query; of a very long one its ends are
+    read (`terms.query_part`).
     """
+    query = query_part(query)
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
     vector = None
