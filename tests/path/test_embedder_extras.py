@@ -1,4 +1,4 @@
-"""The embedders of other packages, each run for real on a model that is on this machine; skipped where the package is missing."""
+"""The embedders of other packages, each run for real on a model of this machine; skipped where the package is missing."""
 
 from __future__ import annotations
 
