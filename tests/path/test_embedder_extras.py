@@ -63,7 +63,8 @@ def test_a_model2vec_folder_is_an_embedder(static: Path) -> None:
     embedder = embedder_named(f"model2vec:{static}")
     assert isinstance(embedder, Model2VecEmbedder)
     vectors = embedder.embed(TEXTS)
-    assert (vectors.shape, vectors.dtype) == ((3, 12), np.float32)
+    assert vectors.shape == (3, 12)
+    assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert (embedder.fingerprint.name, embedder.fingerprint.dimension) == ("birds", 12)
     assert embedder.fingerprint == Model2VecEmbedder(static).fingerprint

@@ -59,6 +59,5 @@ class SentenceTransformerEmbedder(ProbedEmbedder):
             from sentence_transformers import SentenceTransformer
 
             self._loaded = SentenceTransformer(self._place, **self._options)
-        # Releases before 5.0 have one method for both.
-        encode = getattr(self._loaded, method, None) or self._loaded.encode
+        encode = getattr(self._loaded, method)
         return encode([text[:_MAX_CHARACTERS] for text in texts], batch_size=self.batch_size, show_progress_bar=False)
