@@ -63,7 +63,22 @@ if TYPE_CHECKING:
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
-    from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.storage.base import (
+        And,
+        Attempt,
+        Compare,
+        Contains,
+        Exists,
+        Filter,
+        ForgetReceipt,
+        In,
+        Lease,
+        Not,
+        Or,
+        Problem,
+        Stats,
+        Verification,
+    )
     from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
@@ -73,6 +88,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "And",
     "Artifact",
     "AsyncLanguageModel",
     "AsyncMemory",
@@ -85,7 +101,9 @@ __all__ = [
     "Chain",
     "Checkpoint",
     "CheckpointInfo",
+    "Compare",
     "Conflict",
+    "Contains",
     "Context",
     "ContextLine",
     "CorruptStore",
@@ -93,7 +111,9 @@ __all__ = [
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
+    "Exists",
     "Explanation",
+    "Filter",
     "ForgetReceipt",
     "Forgotten",
     "Handoff",
@@ -101,6 +121,7 @@ __all__ = [
     "Hit",
     "Hybrid",
     "ImportFailed",
+    "In",
     "Insight",
     "InvalidInput",
     "InvalidMessage",
@@ -119,10 +140,12 @@ __all__ = [
     "MissingExtra",
     "ModelCall",
     "Node",
+    "Not",
     "NotFound",
     "Note",
     "OpenAIEmbedder",
     "OpenTelemetry",
+    "Or",
     "Oversize",
     "Part",
     "Policy",
@@ -226,7 +249,22 @@ _HOMES = {
     "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
     "steps.summaries": ("SummaryNode",),
-    "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "storage.base": (
+        "And",
+        "Attempt",
+        "Compare",
+        "Contains",
+        "Exists",
+        "Filter",
+        "ForgetReceipt",
+        "In",
+        "Lease",
+        "Not",
+        "Or",
+        "Problem",
+        "Stats",
+        "Verification",
+    ),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),
