@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Conflict,
         CorruptStore,
         EmbedderMismatch,
+        EmbeddingFailed,
         Forgotten,
         ImportFailed,
         InvalidInput,
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
     from bethink.memory import Memory, Profile, ProfileEntry
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.models.openai import OpenAIEmbedder
     from bethink.models.priced import priced
+    from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
@@ -106,6 +109,7 @@ __all__ = [
     "CorruptStore",
     "Decision",
     "EmbedderMismatch",
+    "EmbeddingFailed",
     "Entry",
     "Exists",
     "Explanation",
@@ -139,6 +143,7 @@ __all__ = [
     "Not",
     "NotFound",
     "Note",
+    "OpenAIEmbedder",
     "OpenTelemetry",
     "Or",
     "Oversize",
@@ -182,6 +187,7 @@ __all__ = [
     "Usage",
     "UsageReport",
     "Verification",
+    "embedder_from",
     "policy_from",
     "priced",
 ]
@@ -211,6 +217,7 @@ _HOMES = {
         "Conflict",
         "CorruptStore",
         "EmbedderMismatch",
+        "EmbeddingFailed",
         "Forgotten",
         "ImportFailed",
         "InvalidInput",
@@ -232,7 +239,9 @@ _HOMES = {
     "memory": ("Memory", "Profile", "ProfileEntry"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "models.openai": ("OpenAIEmbedder",),
     "models.priced": ("priced",),
+    "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),

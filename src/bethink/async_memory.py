@@ -92,7 +92,7 @@ class AsyncMemory:
         *,
         namespace: Sequence[str] = ("default",),
         settings: Settings | None = None,
-        embedder: Embedder | Literal["auto"] | None = "auto",
+        embedder: Embedder | str | None = "auto",
         counter: TokenCounter | None = None,
         for_model: str = "",
         clock: Clock | None = None,

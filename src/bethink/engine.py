@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.errors import InvalidInput
+from bethink.errors import EmbedderMismatch, InvalidInput
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
@@ -242,14 +242,21 @@ class Engine:
     def _model_timeout(self) -> float | None:
         return None if self.settings.model_timeout is None else self.settings.model_timeout.total_seconds()
 
-    def bound_embedder(self, *, replace: bool = False) -> Embedder | None:
+    def bound_embedder(self, *, replace: bool = False) -> CachedEmbedder | None:
         """The embedder, once the database has agreed that its vectors are this one's; None where there is none.
 
         Raises:
             EmbedderMismatch: the database holds another's; `replace` drops them.
         """
         if self.embedder is not None and (replace or not self._bound):
-            self.store.bind_embedder(self.embedder.fingerprint, replace=replace)
+            given = self.embedder.fingerprint
+            try:
+                self.store.bind_embedder(given, replace=replace)
+            except EmbedderMismatch as mismatch:
+                # Two runs of one model are never quite equal. What the database remembers stays as it is.
+                if mismatch.bound is None or not given.same_space(mismatch.bound):
+                    raise
+                self.store.bind_embedder(mismatch.bound)
             self._bound = True
         return self.embedder
 

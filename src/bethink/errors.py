@@ -11,6 +11,7 @@
     ├─ Conflict                             somebody wrote first, or an id is used for something else
     │  └─ ThreadBusy                        it is somebody else's turn: until when
     ├─ LimitExceeded                        a limit that the caller set: which, and by how much
+    ├─ EmbeddingFailed                      an embedder gave no vectors, or none that can be used: which, and why
     ├─ MissingExtra          (ImportError)  an optional package is not installed: the install line
     └─ StoreError                           the database: cause on `__cause__`
        ├─ StoreBusy                         locked by another process for longer than the timeout
@@ -34,6 +35,7 @@ __all__ = [
     "Conflict",
     "CorruptStore",
     "EmbedderMismatch",
+    "EmbeddingFailed",
     "Forgotten",
     "ImportFailed",
     "InvalidInput",
@@ -176,6 +178,32 @@ class LimitExceeded(BethinkError):
         return type(self), (self.limit, self.most, self.found, self.unit, self.fix)
 
 
+class EmbeddingFailed(BethinkError):
+    """An embedder gave no vectors, or none that can be used. Nothing of the batch counts as embedded.
+
+    Never holds a text, a key, or what a server answered, which may quote either.
+
+    Attributes:
+        embedder: its name.
+        problem, fix: what was found, and what to do about it.
+        status: of the HTTP answer, where there was one.
+    """
+
+    def __init__(self, embedder: str, problem: str, fix: str, *, status: int | None = None) -> None:
+        self.embedder = embedder
+        self.problem = problem
+        self.fix = fix
+        self.status = status
+        super().__init__(f"embedder {embedder}: {problem} — {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _embedding_failed, (self.embedder, self.problem, self.fix, self.status)
+
+
+def _embedding_failed(embedder: str, problem: str, fix: str, status: int | None) -> EmbeddingFailed:
+    return EmbeddingFailed(embedder, problem, fix, status=status)
+
+
 class MissingExtra(BethinkError, ImportError):
     """An optional dependency is not installed."""
 
@@ -201,7 +229,24 @@ class SchemaError(StoreError):
 
 
 class EmbedderMismatch(StoreError):
-    """The file holds vectors of another embedding model; the two would be mixed in one ranking."""
+    """The database holds vectors of another embedding model; the two would be mixed in one ranking. Nothing was changed.
+
+    Attributes:
+        bound, given: the fingerprints (`models.Fingerprint`) of the model whose vectors it holds, and of the one it was opened
+            with; None where a store does not say.
+    """
+
+    def __init__(self, message: str, *, bound: Any = None, given: Any = None) -> None:
+        self.bound = bound
+        self.given = given
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _embedder_mismatch, (str(self), self.bound, self.given)
+
+
+def _embedder_mismatch(message: str, bound: Any, given: Any) -> EmbedderMismatch:
+    return EmbedderMismatch(message, bound=bound, given=given)
 
 
 class CorruptStore(StoreError):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 from typing_extensions import Self
@@ -93,7 +93,10 @@ class Memory:
         path: a SQLite file, made if it is not there; ":memory:" keeps everything in this process and forgets it on close.
         namespace: whose memory. Its first segment is the tenant.
         settings: budgets, triggers, sizes (see `Settings`).
-        embedder: "auto" takes the default embedder if its extra is installed, and none otherwise; None searches words alone.
+        embedder: makes the vectors that are searched by meaning: an `Embedder`, or a name such as "minilm" or "openai:MODEL"
+            (see `models.named`). "auto" takes the default one if its extra is installed, and none otherwise; None searches
+            words
+        alone.
         counter: counts tokens, for every model. By default as `for_model` says, or the built-in one, which errs upwards.
         for_model: the name of the model that reads the contexts, such as "gpt-4o": its frames, images and tools are counted as
             its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").
@@ -118,7 +121,7 @@ class Memory:
         *,
         namespace: Sequence[str] = ("default",),
         settings: Settings | None = None,
-        embedder: Embedder | Literal["auto"] | None = "auto",
+        embedder: Embedder | str | None = "auto",
         counter: TokenCounter | None = None,
         for_model: str = "",
         clock: Clock | None = None,
@@ -135,6 +138,7 @@ class Memory:
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
+        chosen = _embedder(embedder)
         self._policy = policy_or(policy, Hybrid())
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
@@ -144,7 +148,7 @@ class Memory:
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
-            embedder=_default_embedder() if embedder == "auto" else embedder,
+            embedder=chosen,
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
@@ -281,7 +285,8 @@ class Memory:
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        check_text(query, "query")
+        if not isinstance(query, str):
+            raise InvalidInput("query", f"a {type(query).__name__}", "pass a string")
         passing = filter_of(where)
         derive(self._engine, self._namespace)
         return recall_from(
@@ -502,7 +507,12 @@ def _open_store(path: str | os.PathLike[str], durability: Literal["full", "norma
     return SqliteStore(name, durability=durability)
 
 
-def _default_embedder() -> Embedder | None:
-    from bethink.models.minilm import MiniLM
+def _embedder(given: object) -> Embedder | None:
+    from bethink.models.named import CHOICES, embedder_named
 
-    return MiniLM() if MiniLM.available() else None
+    if isinstance(given, str):
+        return embedder_named(given)
+    if given is not None and not callable(getattr(given, "embed", None)):
+        fix = f"pass an Embedder, None, or one of: {CHOICES}; for a function: embedder_from(function, name=...)"
+        raise InvalidInput("embedder", f"a {type(given).__name__} without `embed`", fix)
+    return cast("Embedder | None", given)

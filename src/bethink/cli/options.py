@@ -51,6 +51,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     db: Path
     namespace: Namespace
     as_json: bool = False
+    embedder: str = "auto"
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
@@ -72,10 +73,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
                 f"no database at {self.db} — make one with `bethink import FILE`, or look around with `bethink demo`"
             )
         from bethink.memory import Memory
+        from bethink.models.named import embedder_named
         from bethink.storage.sqlite import SqliteStore
 
+        embedder = embedder_named(self.embedder)
         store = SqliteStore(os.fspath(self.db))
-        with Memory(store=store, namespace=self.namespace) as memory:
+        with Memory(store=store, namespace=self.namespace, embedder=embedder) as memory:
             yield memory, store
 
 
@@ -117,8 +120,8 @@ def verb(app: typer.Typer, name: str, *shown: str) -> Callable[[_Function], _Fun
         parameters = [*own, *_SHARED]
 
         def command(**given: Any) -> None:
-            db, namespace, user, as_json = (given.pop(parameter.name) for parameter in _SHARED)
-            run = Run(db=db, namespace=parse_namespace(namespace, user), as_json=as_json)
+            db, namespace, user, embedder, as_json = (given.pop(parameter.name) for parameter in _SHARED)
+            run = Run(db=db, namespace=parse_namespace(namespace, user), as_json=as_json, embedder=embedder)
             answer = function(run, **given)
             print_answer(answer, as_json=as_json)
             if answer.code:
@@ -143,5 +146,15 @@ _SHARED: Sequence[inspect.Parameter] = (
         "namespace", Annotated[str, typer.Option(help="Whose memory: segments between slashes, or a JSON list.")], "default"
     ),
     _option("user", Annotated[str | None, typer.Option(help="One more segment of the namespace.")], None),
+    _option(
+        "embedder",
+        Annotated[
+            str,
+            typer.Option(
+                envvar="BETHINK_EMBEDDER", help="auto, none, minilm, multilingual, openai:MODEL ...: see docs/embedders.md."
+            ),
+        ],
+        "auto",
+    ),
     _option("as_json", Annotated[bool, typer.Option("--json", help="Print one JSON document.")], False),
 )

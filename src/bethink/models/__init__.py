@@ -2,23 +2,36 @@
 
 - Clock          what time it is                          SystemClock
 - TokenCounter   how many tokens a model would count      tokens.BuiltinCounter; exact.TiktokenCounter (extra "tokens")
-- Embedder       text to vector                           minilm.MiniLM (extra "minilm"); none without it
+- Embedder       text to vector                           minilm.MiniLM (extra "minilm"); none without it. Others: `named`
 - LanguageModel  prompt to reply (see `language`)         none; any function from text to text will do
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from bethink.errors import EmbedderMismatch
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Clock", "Embedder", "Fingerprint", "SystemClock", "TokenCounter"]
+__all__ = [
+    "Clock",
+    "Embedder",
+    "EmbedderLimits",
+    "Fingerprint",
+    "SystemClock",
+    "TokenCounter",
+    "embed_queries",
+    "limits_of",
+    "mismatch",
+]
 
 
 class Clock(Protocol):
@@ -51,19 +64,61 @@ class TokenCounter(Protocol):
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
-    """Which vector space: vectors of two fingerprints are never compared.
+    """Which vector space: vectors of two spaces are never compared.
 
-    `probe` is a hash of the vectors of fixed probe sentences, rounded so that float noise between machines does not change
-    it: it tells apart two models that share a name and a dimension.
+    Attributes:
+        name: of the model.
+        dimension: of its vectors.
+        probe: what the model makes of fixed sentences, in 32 hexadecimal digits (see `vectors.probe`): it tells apart two
+            models, or two versions of one, that share a name and a dimension.
     """
 
     name: str
     dimension: int
     probe: str
 
+    def same_space(self, other: Fingerprint) -> bool:
+        """Whether vectors of both may be compared.
+
+        Names and dimensions are equal; of the 128 bits of the probes at most 6 differ. Two runs of one model on different
+        machines or behind a remote service are never quite equal: at a cosine of 0.9999 about one bit differs; at 0.95 (another
+        version) 11 do, and 64 in vectors that have nothing to do with each other.
+        """
+        if (self.name, self.dimension) != (other.name, other.dimension):
+            return False
+        return self.probe == other.probe or _differing_bits(self.probe, other.probe) <= _MOST_DIFFERING
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.dimension} dimensions)"
+
+
+_PROBE = re.compile(r"[0-9a-f]{32}")
+_MOST_DIFFERING = 6
+
+
+def _differing_bits(one: str, other: str) -> int:
+    if not (_PROBE.fullmatch(one) and _PROBE.fullmatch(other)):
+        return 128  # of another kind: equal, or nothing alike
+    return (int(one, 16) ^ int(other, 16)).bit_count()
+
+
+def mismatch(bound: Fingerprint, given: Fingerprint) -> EmbedderMismatch:
+    """The error of a store that holds vectors of `bound` and is opened with `given`."""
+    other = f"another version of {given}" if str(bound) == str(given) else f"{bound}, not of {given}"
+    return EmbedderMismatch(
+        f"the database holds vectors of {other} — open it with the embedder that made them, or make all of them anew with this "
+        "one: memory.reembed(), or `bethink reembed --embedder NAME`",
+        bound=bound,
+        given=given,
+    )
+
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """Turns texts into unit vectors.
+
+    It may also say how much it takes (`max_tokens`, `batch_size`; see `EmbedderLimits`), and have an `embed_queries` of the
+    same shape, for a model that wants questions marked as such (see `embed_queries`).
+    """
 
     @property
     def fingerprint(self) -> Fingerprint: ...
@@ -75,3 +130,32 @@ class Embedder(Protocol):
             Whatever the model raises; then nothing of the batch counts as embedded.
         """
         ...
+
+
+class EmbedderLimits(msgspec.Struct, frozen=True):
+    """How much an embedder takes.
+
+    Attributes:
+        max_tokens: of a text, the model's own; what lies beyond is not seen. None where nobody says.
+        batch_size: texts of one call that suit it.
+    """
+
+    max_tokens: int | None = None
+    batch_size: int = 64
+
+
+def limits_of(embedder: Embedder) -> EmbedderLimits:
+    """What an embedder says of itself in its attributes `max_tokens` and `batch_size`; the defaults where it says nothing."""
+    batch = getattr(embedder, "batch_size", None)
+    limits = EmbedderLimits(max_tokens=getattr(embedder, "max_tokens", None))
+    return limits if batch is None else msgspec.structs.replace(limits, batch_size=max(1, batch))
+
+
+def embed_queries(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Vectors of questions, in the same space and form as those of `Embedder.embed`.
+
+    By the embedder's own `embed_queries` where it has one: some models were trained with a mark before a question, or before a
+    text.
+    """
+    embed: Callable[[Sequence[str]], NDArray[np.float32]] = getattr(embedder, "embed_queries", embedder.embed)
+    return embed(texts)

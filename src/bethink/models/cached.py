@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bethink.models import Embedder, Fingerprint, TokenCounter
+from bethink.models import Embedder, Fingerprint, TokenCounter, embed_queries, limits_of
 from bethink.models.pieces import weigh
 from bethink.models.tokens import SLICE, BuiltinCounter, count_spans, lines_of, span
 
@@ -69,37 +69,67 @@ _VECTORS, _EMBEDDED = 256, 4_096
 class CachedEmbedder:
     """Embeds like the embedder it wraps, and keeps the vectors of the last texts that are not long.
 
-    `forget` empties it.
+    What the embedder returns is checked (see `vectors.unit_vectors`), so that no store is ever given a vector that would spoil
+    a ranking. `forget` empties it.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._kept: dict[str, NDArray[np.float32]] = {}
+        self._own_queries = hasattr(embedder, "embed_queries")
+        self._fingerprint: Fingerprint | None = None
+        self._kept: dict[tuple[bool, str], NDArray[np.float32]] = {}
         self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> Fingerprint:
-        return self._embedder.fingerprint
+        """Of the embedder; asked for once, since it may take a call of a model to find out."""
+        if self._fingerprint is None:
+            self._fingerprint = self._embedder.fingerprint
+        return self._fingerprint
+
+    @property
+    def max_tokens(self) -> int | None:
+        return limits_of(self._embedder).max_tokens
+
+    @property
+    def batch_size(self) -> int:
+        return limits_of(self._embedder).batch_size
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `Embedder.embed`."""
+        """See `Embedder.embed`.
+
+        Raises:
+            EmbeddingFailed: what the embedder returned are no vectors of its dimension, or none of all texts.
+        """
+        return self._embed(texts, asked=False)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `embed_queries` of `bethink.models`. Raises as `embed` does."""
+        return self._embed(texts, asked=self._own_queries)
+
+    def _embed(self, texts: Sequence[str], *, asked: bool) -> NDArray[np.float32]:
         import numpy as np
 
+        from bethink.models.vectors import unit_vectors
+
+        space = self.fingerprint
+        if not texts:
+            return np.empty((0, space.dimension), dtype=np.float32)
         with self._lock:
-            known = {text: self._kept[text] for text in texts if text in self._kept}
+            known = {text: self._kept[asked, text] for text in texts if (asked, text) in self._kept}
         new = list(dict.fromkeys(text for text in texts if text not in known))
         if new:
-            known.update(zip(new, self._embedder.embed(new), strict=True))
-            self._keep({text: known[text] for text in new if len(text) <= _EMBEDDED})
-        if not texts:
-            return self._embedder.embed(texts)
+            found = embed_queries(self._embedder, new) if asked else self._embedder.embed(new)
+            vectors = unit_vectors(found, count=len(new), dimension=space.dimension, embedder=space.name)
+            known.update(zip(new, vectors, strict=True))
+            self._keep({(asked, text): known[text] for text in new if len(text) <= _EMBEDDED})
         return np.stack([known[text] for text in texts])
 
-    def _keep(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+    def _keep(self, vectors: dict[tuple[bool, str], NDArray[np.float32]]) -> None:
         with self._lock:
             self._kept.update(vectors)
-            for text in list(self._kept)[:-_VECTORS]:
-                del self._kept[text]
+            for key in list(self._kept)[:-_VECTORS]:
+                del self._kept[key]
 
     def forget(self) -> None:
         with self._lock:

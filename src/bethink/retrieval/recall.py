@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from bethink.models import Embedder
+from bethink.models import Embedder, embed_queries
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
-from bethink.retrieval.terms import query_terms
+from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Filter, Found, InView, Scope, Search
 
 __all__ = ["Searchable", "recall"]
@@ -46,14 +46,16 @@ def recall(
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> RecallResult:
     """The at most `k` best answers that `where` is true of and that are not `in_view`, or none with the reason. `search` and
-    `speakers` are the store's; each is called once. Each step is done within the `span` of its name.
+    `speakers` are the store's; each is called once. Each step is done within the `span` of its name. Any text is a query; of a
+    very long one its ends are read (`terms.query_part`).
     """
+    query = query_part(query)
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
     vector = None
     if embedder is not None and query.strip():
         with span("recall.embed"):
-            vector = embedder.embed([without_names(query, names)])[0].tobytes()
+            vector = embed_queries(embedder, [without_names(query, names)])[0].tobytes()
     limit = max(_CANDIDATES, k)
     with span("recall.search"):
         request = Search(

@@ -2,9 +2,10 @@
 
     text → NFKC, case and accents folded ─┬─ words                        one term each, English stems
                                           ├─ words joined by - ' . / : …   the parts; the whole without its joints
-                                          └─ scripts without spaces        characters and pairs of characters
+                                          ├─ scripts without spaces        characters and pairs of characters
+                                          └─ emoji                         one term each
 
-A term holds letters, digits and marks only, so a full-text engine that splits at spaces and ASCII punctuation (FTS5's
+A term holds letters, digits, marks and emoji only, so a full-text engine that splits at spaces and ASCII punctuation (FTS5's
 tokenizer `ascii`) sees exactly these terms, and no query can be mistaken for an operator. Any text is a valid query.
 
 The English stemmer is applied to every word of plain Latin letters. For another language that is a mild, consistent loss of
@@ -20,10 +21,15 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = ["index_terms", "query_terms", "stop_words"]
+__all__ = ["index_terms", "query_part", "query_terms", "stop_words"]
 
 MAX_TERM_LENGTH = 64
 """Longer words (hashes, base64) are cut into pieces of this length, in texts and in queries alike."""
+
+MAX_QUERY = 8_192
+"""Characters of a query that are read: of a longer one its first and its last half of so many (see `query_part`)."""
+MAX_QUERY_TERMS = 512
+"""Terms that are looked for: of more the first and the last half of so many. Each costs a look into the index."""
 
 _STOP_WORDS = """
 a about above after again against ain all am an and any are aren arent as at be because been before being below between
@@ -78,35 +84,58 @@ def _terms_in(piece: str) -> str:
     )
 
 
+def query_part(text: str) -> str:
+    """What is read of a query: all of it, or of one longer than `MAX_QUERY` its first and its last half of that.
+
+    A text so long is pasted, and what is asked about it stands before it or behind it. What no text may hold (NUL, half of a
+    surrogate pair) says nothing and is a space.
+    """
+    if len(text) > MAX_QUERY:
+        half = MAX_QUERY // 2
+        text = f"{text[:half]} {text[-half:]}"
+    return _IN_NO_TEXT.sub(" ", text)
+
+
+_IN_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+
+
 def query_terms(text: str, *, names: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The terms to look for, each once, in order of appearance; () for a text without any letter or digit.
+    """The terms to look for, each once, in order of appearance; () for a text without any letter, digit or emoji.
 
     Args:
         text: what is asked, in any words: operators, quotes and wildcards are punctuation like any other.
         names: speakers whose names are left out (see `rank.speakers_in`): who spoke is matched against the speaker.
 
     Stop words and names are left out unless nothing else remains; of a run without spaces, pairs of characters and single
-    Han characters are looked for.
+    Han characters are looked for. At most `MAX_QUERY_TERMS`.
     """
     found = _asked(text)
     named = {term for name in names for _, term in _asked(name)}
     telling = [pair for pair in found if pair[0] not in stop_words]
     unnamed = [pair for pair in telling if pair[1] not in named]
-    return tuple(dict.fromkeys(term for _, term in unnamed or telling or found))
+    terms = tuple(dict.fromkeys(term for _, term in unnamed or telling or found))
+    return terms if len(terms) <= MAX_QUERY_TERMS else terms[: MAX_QUERY_TERMS // 2] + terms[-MAX_QUERY_TERMS // 2 :]
 
 
 # -- folding --------------------------------------------------------------------------------------------------------------
 
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "ŋ": "n", "æ": "ae", "œ": "oe", "þ": "th", "ƒ": "f"}
+    # One letter in the spellings of Arabic, Persian and Urdu, and in those of careful and of hasty writers.
+    | {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه", "ى": "ي", "ی": "ي", "ے": "ي", "ک": "ك", "ٱ": "ا"}
+    # A nasal of Hindi; `_fold` has its other spelling.
+    | {"ँ": "ं"}
+    # The same word in either kana.
+    | {chr(katakana): chr(katakana - 0x60) for katakana in range(0x30A1, 0x30F7)}
 )
 _ACCENTS = (
     (0x0300, 0x036F), (0x0483, 0x0489), (0x0591, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x0670, 0x0670),
-    (0x06D6, 0x06ED), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F),
+    (0x06D6, 0x06ED), (0x093C, 0x093C), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F),
 )  # fmt: skip
-"""Marks that a reader may leave out: Latin, Greek and Cyrillic accents, Hebrew and Arabic vowel points. Not the vowel signs of
-Indic scripts, Thai or kana voicing, which are spelling."""
-_JOINTS = {"’": "'", "‘": "'", "ʼ": "'", "‐": "-", "‑": "-", "–": "-", "−": "-"}
+"""Marks that a reader may leave out: Latin, Greek and Cyrillic accents, Hebrew and Arabic vowel points, the dot below of Hindi.
+Not the vowel signs of Indic scripts, Thai or kana voicing, which are spelling."""
+_JOINTS = {"’": "'", "‘": "'", "ʼ": "'", "ʻ": "'", "ʾ": "'", "ʿ": "'", "‐": "-", "‑": "-", "–": "-", "−": "-"}
 
 
 class _Folding(dict[int, str]):
@@ -128,6 +157,9 @@ def _folded(character: str) -> str:
         return " " if character == "\u200b" else ""
     if character == "\u0640" or _is_accent(character):
         return ""
+    if kind == "So" and _PICTOGRAPH.match(character):
+        # Letters of flags stand together, all others alone: of a family, each of its members.
+        return character if "\U0001f1e6" <= character <= "\U0001f1ff" else f" {character} "
     if kind[0] not in "LMN":
         return " "
     if kind == "Nd":
@@ -138,6 +170,9 @@ def _folded(character: str) -> str:
     return character.translate(_LETTERS)
 
 
+_PICTOGRAPH = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
+
+
 def _is_accent(character: str) -> bool:
     return any(low <= ord(character) <= high for low, high in _ACCENTS)
 
@@ -146,11 +181,14 @@ _folding = _Folding()
 
 
 def _fold(text: str) -> str:
-    """`text` in lower case without accents; what is no letter, digit or mark is ASCII punctuation or a space."""
+    """`text` in lower case without accents; what is no letter, digit, mark or emoji is ASCII punctuation or a space."""
     if text.isascii():
         folded = text.lower()
     else:
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_folding)
+        if "\u094d" in folded:
+            # Hindi writes a nasal before a consonant as a dot or as the letter.
+            folded = folded.replace("न\u094d", "ं")
     return _CONTRACTION.sub("", folded) if "'" in folded else folded
 
 

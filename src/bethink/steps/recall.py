@@ -13,8 +13,6 @@ from bethink.values import Namespace
 
 __all__ = ["embed_pending", "recall_from", "reembed"]
 
-_EMBEDDING_BATCH = 64
-
 
 def recall_from(
     engine: Engine,
@@ -51,11 +49,13 @@ def recall_from(
 def embed_pending(
     engine: Engine, scope: Scope, *, limit: int | None = None, progress: Callable[[int], None] | None = None
 ) -> int:
-    """Embed units that wait for their vector, oldest first; returns how many. Each batch is one transaction."""
+    """Embed units that wait for their vector, oldest first; returns how many. Each batch, of the size that suits the embedder,
+    is one transaction.
+    """
     embedder = engine.bound_embedder()
     done = 0
     while embedder is not None and (limit is None or done < limit):
-        size = _EMBEDDING_BATCH if limit is None else min(_EMBEDDING_BATCH, limit - done)
+        size = embedder.batch_size if limit is None else min(embedder.batch_size, limit - done)
         waiting = [
             item for item in engine.store.scan(Scan(what="pending", scope=scope, limit=size)).items if isinstance(item, Pending)
         ]

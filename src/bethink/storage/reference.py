@@ -23,10 +23,10 @@ from contextlib import contextmanager
 import msgspec
 
 from bethink.checkpoints import Checkpoint
-from bethink.errors import BethinkError, Conflict, EmbedderMismatch, InvalidInput, NotFound, StoreClosed
+from bethink.errors import BethinkError, Conflict, InvalidInput, NotFound, StoreClosed
 from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
-from bethink.models import Fingerprint
+from bethink.models import Fingerprint, mismatch
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
@@ -206,12 +206,9 @@ class ReferenceStore:
     def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
         """Say whose vectors this store holds. The first call decides; with `replace` the vectors of another are dropped."""
         with self._writing() as state:
-            if state.embedder not in (None, fingerprint):
+            if state.embedder is not None and state.embedder != fingerprint:
                 if not replace:
-                    raise EmbedderMismatch(
-                        f"the store holds vectors of {state.embedder}, not of {fingerprint} "
-                        "— use that embedder, or bind with replace=True to drop its vectors and embed everything again"
-                    )
+                    raise mismatch(state.embedder, fingerprint)
                 for number, unit in state.units.items():
                     state.units[number] = msgspec.structs.replace(unit, vector=None)
             state.embedder = fingerprint

@@ -24,7 +24,12 @@ def register(app: typer.Typer) -> None:
     verb(app, "check", "bethink check", "bethink check --db agent.db --json")(check)
     verb(app, "stats", "bethink stats", "bethink stats --namespace acme --json")(stats)
     verb(app, "flush", "bethink flush", "bethink flush --namespace acme --json")(flush)
-    verb(app, "reembed", "bethink reembed", "bethink reembed --db agent.db --json")(reembed)
+    verb(
+        app,
+        "reembed",
+        "bethink reembed --db agent.db --json",
+        "bethink reembed --embedder openai:text-embedding-3-small",
+    )(reembed)
 
 
 def check(run: Run) -> Answer:
@@ -50,12 +55,12 @@ def _show_problems(page: Page, problems: list[Problem]) -> None:
 
 def stats(run: Run) -> Answer:
     """Count what a namespace and all below it hold."""
-    from bethink.models.minilm import MiniLM
+    from bethink.models.named import embedder_named
 
     with run.memory() as memory:
         found = memory.stats()
         used = memory.usage()
-    search = "words and meaning" if MiniLM.available() else "words"
+    search = "words" if embedder_named(run.embedder) is None else "words and meaning"
     facts = {"db": os.fspath(run.db), "namespace": run.namespace, "recall": search, "stats": found, "usage": usage_facts(used)}
     return Answer(facts, lambda page: _show_stats(page, run, found, search, used))
 
@@ -84,11 +89,11 @@ def _show_stats(page: Page, run: Run, found: Stats, search: str, used: UsageRepo
 
 def flush(run: Run) -> Answer:
     """Embed everything that waits for its vector."""
-    from bethink.models.minilm import MiniLM
+    from bethink.models.named import embedder_named
 
     with run.memory() as memory:
         waiting = memory.stats().pending
-        if waiting and not MiniLM.available():
+        if waiting and embedder_named(run.embedder) is None:
             raise MissingExtra("embedding", "minilm")
         with progress("embedding", total=waiting) as advance:
             done = memory.flush(progress=advance)
@@ -96,7 +101,7 @@ def flush(run: Run) -> Answer:
 
 
 def reembed(run: Run) -> Answer:
-    """Make every vector anew, with the embedder installed now.
+    """Make every vector anew, with the embedder installed now or named by --embedder.
 
     Of the whole database; it stays searchable meanwhile, by words.
     """

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.checkpoints import Checkpoint
-from bethink.errors import BethinkError, CorruptStore, EmbedderMismatch, InvalidInput, StoreError
-from bethink.models import Fingerprint
+from bethink.errors import BethinkError, CorruptStore, InvalidInput, StoreError
+from bethink.models import Fingerprint, mismatch
 from bethink.storage.base import (
     Acquire,
     Append,
@@ -331,10 +331,7 @@ def _bind(database: Database, fingerprint: Fingerprint, replace: bool) -> None:
         return
     if bound is not None:
         if not replace:
-            raise EmbedderMismatch(
-                f"the file holds vectors of {bound.name} ({bound.dimension} dimensions), not of {fingerprint.name} "
-                f"({fingerprint.dimension}) — use that embedder, or bind with replace=True to drop them and embed all anew"
-            )
+            raise mismatch(bound, fingerprint)
         database.execute(q.drop_all_vectors)
         database.execute(q.unembed_units)
         database.execute(q.unembed_namespaces)
