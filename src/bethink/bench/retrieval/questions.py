@@ -106,10 +106,15 @@ def unrelated(case: Case, every: Sequence[Case]) -> Iterator[Question]:
         if other is case:
             continue
         for question in other.questions[::_EVERY]:
-            text = question.text
-            for theirs, ours in zip(other.speakers, case.speakers, strict=False):
-                text = re.sub(rf"\b{re.escape(theirs)}\b", ours, text)
-            yield Question(text=text, category="unrelated")
+            yield Question(
+                text=_renamed(question.text, dict(zip(other.speakers, case.speakers, strict=False))), category="unrelated"
+            )
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    # All at once: a name of theirs may be one of ours.
+    pattern = "|".join(map(re.escape, names))
+    return re.sub(rf"\b(?:{pattern})\b", lambda found: names[found.group()], text) if names else text
 
 
 def _case(name: str, asked: Sequence[Question], read: Callable[[], tuple[Session, ...]], *speakers: str) -> Case:

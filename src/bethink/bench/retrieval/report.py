@@ -219,10 +219,10 @@ def _thresholds(made: Report) -> list[list[str]]:
 def markdown(made: Report) -> str:
     """The report as a section of a document: what was run, and its tables."""
     parts = [f"{about(made)}. Tokens by {made.counter}."]
-    for group in made.groups:
-        parts.append(
-            f"**{group.capitalize()}** ({', '.join(_names_of(made, group))})\n\n{_table(_head(''), _systems(made, group))}"
-        )
+    parts += [
+        f"**{group.capitalize()}** ({', '.join(_names_of(made, group))})\n\n{_table(_head(''), _systems(made, group))}"
+        for group in made.groups
+    ]
     parts.append(_table(_head("bethink, by category"), _categories(made)))
     if made.threshold:
         head, *rows = _thresholds(made)

@@ -81,8 +81,10 @@ class Vectors:
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         for start in range(0, len(missing), _BATCH):
             found.update(self._made(missing[start : start + _BATCH]))
-        vectors = np.frombuffer(b"".join(found[text] for text in texts), dtype=np.float32).copy()
-        return vectors.reshape(len(texts), self.fingerprint.dimension)
+        vectors = np.empty((len(texts), self.fingerprint.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = np.frombuffer(found[text], dtype=np.float32)
+        return vectors
 
     def _made(self, texts: list[str]) -> dict[str, bytes]:
         import numpy as np

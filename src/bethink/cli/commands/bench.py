@@ -1,4 +1,4 @@
-"""`bench append`, `context`, `open`, `growth`, `facts`, `locomo`, `longmemeval`, `beam`, `tokens`: modules of `bethink.bench` with `main(argv)`.
+"""`bench NAME` for each benchmark: a module of `bethink.bench` with `main(argv)`.
 
 What follows the name goes to the benchmark as it is.
 """
