@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from bethink.bench.measure import print_json
+from bethink.bench.retrieval.peers import PEERS, missing
 from bethink.bench.retrieval.questions import Source, cases
 from bethink.bench.retrieval.report import NAMES, drawn, report, text, update
 from bethink.bench.retrieval.run import OURS, Results, run
@@ -25,7 +26,7 @@ from bethink.retrieval.rank import Ranker
 
 __all__ = ["main"]
 
-_EMBEDDING: dict[str, Callable[[Embedder], System]] = {"dense": Dense, "rrf": RRF}
+_EMBEDDING: dict[str, Callable[[Embedder], System]] = {"dense": Dense, "rrf": RRF, **PEERS}
 _PEERS = ("bm25", *_EMBEDDING)
 _INTERRUPTED = 130
 
@@ -89,6 +90,8 @@ def _systems(
             systems[name] = BM25
         elif vectors is None:
             left_out[name] = "it needs an embedder"
+        elif name in PEERS and (why := missing(name)):
+            left_out[name] = why
         else:
             systems[name] = partial(_EMBEDDING[name], vectors)
     return systems, left_out
