@@ -100,7 +100,9 @@ def test_what_is_first_has_the_best_figures(ranked: list[str], wanted: frozenset
 
 
 @given(st.lists(st.tuples(NAMES, st.integers(1, 50)), max_size=12), WANTED, st.integers(1, 400))
-def test_a_budget_for_everything_finds_what_there_is(ranked: list[tuple[str, int]], wanted: frozenset[str], budget: int) -> None:
+def test_a_budget_for_everything_finds_what_there_is(
+    ranked: list[tuple[str, int]], wanted: frozenset[str], budget: int
+) -> None:
     there = recall_at([name for name, _ in ranked], wanted, len(ranked) + 1)
     assert 0 <= within(ranked, wanted, budget) <= there
     assert within(ranked, wanted, 50 * 12) == there

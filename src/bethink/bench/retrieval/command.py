@@ -1,7 +1,7 @@
 """The command line that the three benchmarks share.
 
-Progress goes to stderr. Ctrl-C ends the run, not the work: what is done of it is printed and written as if it were all, and
-says so.
+Progress goes to stderr. Ctrl-C ends the run, not the work: the figures of the conversations that are done are printed, and
+vectors stay in the cache. A document and a plot are written by a whole run alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from bethink.bench.measure import print_json
 from bethink.bench.retrieval.peers import PEERS, missing
 from bethink.bench.retrieval.questions import Source, cases
-from bethink.bench.retrieval.report import NAMES, drawn, report, text, update
+from bethink.bench.retrieval.report import NAMES, divided, drawn, report, text, update
 from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, System
 from bethink.bench.retrieval.vectors import Vectors
@@ -32,37 +32,37 @@ _INTERRUPTED = 130
 
 
 def main(source: Source, argv: Sequence[str]) -> int:
-    """Run a benchmark. Returns 130 if it was interrupted, and 0 otherwise."""
+    """Run a benchmark. Returns 130 if it was interrupted, and 0 otherwise.
+
+    Raises:
+        ImportFailed: the data is not what it should be.
+        InvalidInput: the document has no place for the report; nothing was asked.
+    """
     options = _parser(source).parse_args(argv)
     data = cases(source, options.paths)
-    embedder: Embedder | None = None if options.embedder == "none" or not MiniLM.available() else MiniLM()
+    embedder = None if options.embedder == "none" or not MiniLM.available() else MiniLM()
+    fingerprint = None if embedder is None else embedder.fingerprint
+    if options.update:
+        divided(options.update.read_text(encoding="utf-8"), source, fingerprint)
     vectors = None if embedder is None else Vectors(embedder, options.cache)
     ranker, counter, results = Ranker(), BuiltinCounter(), Results()
     systems, left_out = _systems(options.against, vectors, ranker)
     interrupted = False
     try:
-        run(
-            data,
-            systems,
-            results,
-            vectors=vectors,
-            count=counter.count,
-            limit=options.limit_questions,
-            progress=lambda line: print(line, file=sys.stderr),
-        )
+        run(data, systems, results, vectors=vectors, count=counter.count, limit=options.limit_questions, progress=_progress)
     except KeyboardInterrupt:
         interrupted = True
     finally:
         if vectors is not None:
             vectors.close()
     if not results.asked:
-        print("interrupted before the first conversation was done", file=sys.stderr)
+        _progress("interrupted before the first conversation was done")
         return _INTERRUPTED
     made = report(
         source,
         results,
         ranker=ranker,
-        embedder=embedder.fingerprint if embedder else None,
+        embedder=fingerprint,
         counter=counter.name,
         left_out=left_out,
         unlabelled=sum(case.unlabelled for case in data),
@@ -72,11 +72,17 @@ def main(source: Source, argv: Sequence[str]) -> int:
         print_json(made)
     else:
         print(text(made))
+    if interrupted:
+        return _INTERRUPTED
     if options.plot:
         options.plot.write_text(drawn(made), encoding="utf-8")
     if options.update:
         update(options.update, made)
-    return _INTERRUPTED if interrupted else 0
+    return 0
+
+
+def _progress(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _systems(

@@ -1,7 +1,7 @@
 """Stores of others, asked as their documentation says: LangGraph's `InMemoryStore` and Chroma (extra "bench").
 
-Both are given the messages as "Speaker: text", which serves them better than the text alone, and the same embedder as everybody.
-Each is imported when it is made.
+Both are given the messages as "Speaker: text", which serves them better than the text alone, and the embedder that everybody
+has. Each is imported when it is made.
 """
 
 from __future__ import annotations

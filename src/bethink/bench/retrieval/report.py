@@ -19,7 +19,7 @@ from bethink.errors import InvalidInput
 from bethink.models import Fingerprint
 from bethink.retrieval.rank import Ranker
 
-__all__ = ["NAMES", "Report", "Summary", "about", "drawn", "markdown", "report", "text", "updated"]
+__all__ = ["NAMES", "Report", "Summary", "about", "divided", "drawn", "markdown", "report", "text", "update", "updated"]
 
 NAMES: dict[Source, str] = {"locomo": "LoCoMo", "longmemeval": "LongMemEval", "beam": "BEAM"}
 
@@ -36,6 +36,7 @@ _COLUMNS = {
     "Hit@1": "session_hit_at_1",
 }
 _SHOWN_THRESHOLDS = 5
+_END = "<!-- end -->\n"
 
 
 class Summary(Figures, frozen=True, kw_only=True):
@@ -104,7 +105,7 @@ def report(
         **{name: getattr(ours, name) for name in Summary.__struct_fields__},
         benchmark=source,
         ranker=ranker.fingerprint,
-        embedder=embedder.name if embedder else "none",
+        embedder=_name_of(embedder),
         counter=counter,
         depth=DEPTH,
         conversations={
@@ -240,19 +241,34 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def updated(document: str, made: Report) -> str:
-    """A document with the report between its markers: `<!-- bench locomo minilm -->` and `<!-- end -->`, on lines of their own.
-    What was between them goes.
+def divided(document: str, source: Source, embedder: Fingerprint | None) -> tuple[str, str]:
+    """What is before and after the place of a report in a document: the lines between `<!-- bench locomo NAME -->`, with the
+    embedder's name or "none", and the next `<!-- end -->`. Both markers are kept.
 
     Raises:
-        InvalidInput: it has not both markers.
+        InvalidInput: it has not both, on lines of their own.
     """
-    start, end = f"<!-- bench {made.benchmark} {made.embedder} -->", "<!-- end -->"
-    before, marker, rest = document.partition(f"{start}\n")
-    _, closing, after = rest.partition(f"{end}\n")
-    if not marker or not closing:
-        raise InvalidInput("document", "no place for the report", f"write {start} and {end} on two lines of it")
-    return f"{before}{marker}{markdown(made)}\n{closing}{after}"
+    return _divided(document, f"<!-- bench {source} {_name_of(embedder)} -->\n")
+
+
+def updated(document: str, made: Report) -> str:
+    """The document with the report at its place (see `divided`), instead of what was there."""
+    before, after = _divided(document, f"<!-- bench {made.benchmark} {made.embedder} -->\n")
+    return f"{before}{markdown(made)}\n{after}"
+
+
+def _divided(document: str, start: str) -> tuple[str, str]:
+    before, found, rest = document.partition(start)
+    _, end, after = rest.partition(_END)
+    if not found or not end:
+        raise InvalidInput(
+            "document", "no place for the report", f"write {start.strip()} and {_END.strip()} on two lines of it"
+        )
+    return before + found, end + after
+
+
+def _name_of(embedder: Fingerprint | None) -> str:
+    return embedder.name if embedder else "none"
 
 
 def drawn(made: Report) -> str:
