@@ -31,7 +31,7 @@ def test_a_conversation_of_locomo_has_its_sessions_and_its_questions(tmp_path: P
     assert (case.name, case.speakers) == ("conv-26", ("Ada", "Bo"))
     assert [(session.name, session.turns) for session in case.read()] == [("D1", ("D1:1", "D1:2")), ("D2", ("D2:1", "D2:2"))]
     (question,) = case.questions
-    assert (question.category, question.turns, question.sessions) == ("multi-hop", {"D1:1"}, {"D1"})
+    assert (question.category, question.turns, question.sessions) == ("multi-hop", frozenset(["D1:1"]), frozenset(["D1"]))
 
 
 def test_misspelt_evidence_is_read_as_it_was_meant(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_unrelated_questions_ask_about_the_people_who_speak_here(tmp_path: Path)
 def test_a_question_of_longmemeval_has_the_sessions_of_its_answer_and_the_turns_that_are_marked(tmp_path: Path) -> None:
     case = only("longmemeval", written(tmp_path / "s.json", [haystack()]))
     (question,) = case.questions
-    assert (question.category, question.sessions, question.turns) == ("multi-session", {"1"}, {"1:0"})
+    assert (question.category, question.sessions, question.turns) == ("multi-session", frozenset("1"), frozenset(["1:0"]))
     assert question.at == datetime(2023, 7, 20, 8, tzinfo=timezone.utc)
 
 
@@ -91,7 +91,7 @@ def test_labels_are_not_stored_with_what_is_searched(tmp_path: Path) -> None:
 def test_without_marks_only_the_sessions_are_known(tmp_path: Path) -> None:
     plain = haystack(haystack_sessions=[[{"role": "user", "content": "Hi."}], [{"role": "user", "content": "Cello."}]])
     (question,) = only("longmemeval", written(tmp_path / "s.json", [plain])).questions
-    assert (question.sessions, question.turns) == ({"1"}, frozenset())
+    assert (question.sessions, question.turns) == (frozenset("1"), frozenset[str]())
 
 
 def test_a_question_without_an_answer_is_not_asked(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_several_questions_of_one_haystack_are_read(tmp_path: Path) -> None:
     several = haystack(questions=["Which instrument?", "What is boiled?"], answer_session_ids=[["answer_1"], ["filler_1"]])
     case = only("longmemeval", written(tmp_path / "s.json", [several]))
     assert [(question.text, question.sessions) for question in case.questions] == [
-        ("Which instrument?", {"1"}),
-        ("What is boiled?", {"0"}),
+        ("Which instrument?", frozenset("1")),
+        ("What is boiled?", frozenset("0")),
     ]
 
 

@@ -1,21 +1,24 @@
-"""Stores of others, asked as their documentation says: LangGraph's `InMemoryStore` and Chroma (extra "bench").
+"""Stores of others, asked as their documentation says: LangGraph's `InMemoryStore`, Chroma and mem0 (extra "bench").
 
-Both are given the messages as "Speaker: text", which serves them better than the text alone, and the embedder that everybody
-has. Each is imported when it is made.
+All are given the messages as "Speaker: text", which serves them better than the text alone, and the same embedder.
+None asks a language model, and nothing leaves the machine. Each is imported when it is made.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bethink.bench.retrieval.questions import Question, Session
 from bethink.bench.retrieval.systems import Found, System, lines_of
 from bethink.models import Embedder
 
-__all__ = ["PEERS", "Chroma", "LangGraph", "missing"]
+__all__ = ["PEERS", "Chroma", "LangGraph", "Mem0", "missing"]
 
 _NAMESPACE = ("messages",)
 _BATCH = 1000
@@ -77,8 +80,66 @@ class Chroma:
         self._client.delete_collection("messages")
 
 
-PEERS: dict[str, Callable[[Embedder], System]] = {"langgraph": LangGraph, "chroma": Chroma}
-_MODULES = {"langgraph": "langgraph.store", "chroma": "chromadb"}
+class Mem0:
+    """`mem0.Memory` with its local Qdrant, `infer=False` (each message is a memory) and no threshold.
+
+    As installed by itself it searches by cosine; its keyword and entity signals need more packages, of which one downloads a
+    model.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        # Read once, when it is imported: where it keeps its own files, and that it reports nothing.
+        os.environ["MEM0_TELEMETRY"] = "false"
+        os.environ["MEM0_DIR"] = _home().name
+        from mem0 import Memory as Mem0Memory
+
+        self._folder = TemporaryDirectory()
+        store = {
+            "path": str(Path(self._folder.name, "qdrant")),
+            "collection_name": "messages",
+            "embedding_model_dims": embedder.fingerprint.dimension,
+        }
+        # Neither model is called: one is replaced below, the other not needed. Making them takes a key.
+        unused = {"provider": "openai", "config": {"api_key": "none"}}
+        config = {"vector_store": {"provider": "qdrant", "config": store}, "embedder": unused, "llm": unused}
+        self._memory: Any = Mem0Memory.from_config({**config, "history_db_path": ":memory:"})
+        self._memory.embedding_model = _Mem0Embedding(embedder)
+        self._texts: list[str] = []
+
+    def index(self, sessions: Sequence[Session]) -> None:
+        self._texts = lines_of(sessions)
+        for index, text in enumerate(self._texts):
+            message = {"role": "user", "content": text}
+            self._memory.add([message], user_id=_NAMESPACE[0], infer=False, metadata={"index": index})
+
+    def ask(self, question: Question, k: int) -> list[Found]:
+        found = self._memory.search(question.text, filters={"user_id": _NAMESPACE[0]}, top_k=k, threshold=0.0)["results"]
+        return [Found(each["metadata"]["index"], self._texts[each["metadata"]["index"]], each["score"]) for each in found]
+
+    def close(self) -> None:
+        self._memory.vector_store.client.close()
+        self._memory.close()
+        self._folder.cleanup()
+
+
+class _Mem0Embedding:
+    """An embedder as mem0 calls one."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        del memory_action
+        return _lists(self._embedder, [text])[0]
+
+
+@lru_cache(maxsize=1)
+def _home() -> TemporaryDirectory[str]:
+    return TemporaryDirectory()
+
+
+PEERS: dict[str, Callable[[Embedder], System]] = {"langgraph": LangGraph, "chroma": Chroma, "mem0": Mem0}
+_MODULES = {"langgraph": "langgraph.store", "chroma": "chromadb", "mem0": "mem0"}
 
 
 def missing(name: str) -> str:
