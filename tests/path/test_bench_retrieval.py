@@ -17,9 +17,10 @@ from bethink.bench.retrieval import command
 from bethink.bench.retrieval.figures import Asked, Figures, Scores, Talk, figures, judge, mean_of
 from bethink.bench.retrieval.peers import PEERS, missing
 from bethink.bench.retrieval.questions import Case, Question, cases
-from bethink.bench.retrieval.report import Report, markdown, report, text, updated
+from bethink.bench.retrieval.report import Report, report
 from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, Found, System
+from bethink.bench.retrieval.tables import drawn, markdown, text, updated
 from bethink.bench.retrieval.vectors import Vectors
 from bethink.errors import InvalidInput
 from bethink.models import Embedder, Fingerprint
@@ -333,12 +334,24 @@ def test_every_row_of_a_table_has_as_many_cells(whole: Report) -> None:
         assert len(set(rows)) <= 1
 
 
+def test_the_threshold_of_the_ranker_stands_above_its_curve(whole: Report) -> None:
+    rows = [line.split("|")[1].strip() for line in markdown(whole).splitlines() if line.startswith("| 0.")]
+    assert rows[:3] == [f"{Ranker().lexical_threshold:.2f} (the ranker's)", "0.00", "0.04"]
+    assert rows[-1] == "0.60"
+
+
+def test_a_picture_has_a_line_for_everybody(whole: Report) -> None:
+    picture = drawn(whole)
+    assert picture.count("<polyline") == 2
+    assert "bm25" in picture
+
+
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     results = ran(cases("locomo", [locomo(tmp_path)]))
     left_out = {"chroma": "it is not installed"}
     whole = report("locomo", results, ranker=Ranker(), embedder=None, counter="builtin", left_out=left_out)
-    assert "chroma left out: it is not installed" in text(whole)
-    assert "chroma was left out: it is not installed." in markdown(whole)
+    for words in (text(whole), markdown(whole)):
+        assert "chroma was left out: it is not installed." in words
 
 
 # -- the command ----------------------------------------------------------------------------------------------------------
@@ -361,7 +374,7 @@ def test_the_plot_and_the_document_are_written(tmp_path: Path, capsys: pytest.Ca
     given = [str(locomo(tmp_path)), "--embedder", "none", "--against", "bm25", "--plot", str(plot), "--update", str(document)]
     assert locomo_main(given) == 0
     assert "<svg" in plot.read_text()
-    assert "| bm25 |" in document.read_text()
+    assert "| bm25 | all | 2 |" in document.read_text()
     assert "conv-26" in capsys.readouterr().out
 
 

@@ -1,7 +1,7 @@
 """Retrieval on published data: how much of a question's evidence is found, beside others in the same run.
 
 questions   data sets as cases: a conversation, and questions whose evidence is known by name
-systems     who is asked: bethink, and plain BM25, dense and RRF; `peers`: LangGraph's store, Chroma, mem0
+systems     who is asked: bethink, and plain BM25, dense and RRF; `peers`: LangGraph, Chroma, mem0
 vectors     an embedder whose work is kept in a file
 run         asking everybody everything
 metrics     how good a ranking is: pure functions

@@ -15,9 +15,10 @@ from pathlib import Path
 from bethink.bench.measure import print_json
 from bethink.bench.retrieval.peers import PEERS, missing
 from bethink.bench.retrieval.questions import Source, cases
-from bethink.bench.retrieval.report import NAMES, divided, drawn, report, text, update
+from bethink.bench.retrieval.report import report
 from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, System
+from bethink.bench.retrieval.tables import NAMES, divided, drawn, text, update
 from bethink.bench.retrieval.vectors import Vectors
 from bethink.models import Embedder
 from bethink.models.minilm import MiniLM
