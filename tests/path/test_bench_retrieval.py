@@ -296,6 +296,11 @@ def test_an_interrupted_run_keeps_the_cases_that_were_done(tmp_path: Path) -> No
     assert made(results).questions == 1
 
 
+def test_a_conversation_without_questions_is_not_taken_in(tmp_path: Path) -> None:
+    given = cases("longmemeval", [written(tmp_path / "s.json", [haystack(question_id="q1_abs"), haystack()])])
+    assert list(ran(given).index_seconds[OURS]) == ["q1"]
+
+
 def test_questions_without_turns_have_no_part_in_the_threshold(tmp_path: Path) -> None:
     plain = haystack(haystack_sessions=[[{"role": "user", "content": "Hi."}], [{"role": "user", "content": "The cello."}]])
     results = ran(cases("longmemeval", [written(tmp_path / "s.json", [plain])]))

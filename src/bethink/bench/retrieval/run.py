@@ -59,7 +59,12 @@ def run(
         limit: at most so many questions of a case, spread over all of them, and as many unrelated ones.
         progress: called with a line about each case and system before it is done.
     """
+    if vectors is not None:
+        with vectors.fresh():
+            vectors.embed(["A model is loaded before the first question, not by it."])
     for case in cases:
+        if not case.questions:
+            continue
         sessions = case.read()
         talk = Talk.of(sessions)
         questions = _spread(case.questions, limit)

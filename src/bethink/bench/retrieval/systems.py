@@ -103,7 +103,7 @@ class Bethink:
         self._end = max(_time(session.messages[-1], self._end) for session in sessions)
         self._clock.set(self._end)
         # What the first recall would do: draw insights, embed what waits, index the tails of threads.
-        self._ranking.recall("", 1)
+        self._ranking.recall("anything", 1)
         self._ranking.flush()
 
     def ask(self, question: Question, k: int) -> list[Found]:
