@@ -70,7 +70,7 @@ def facts(
     context_settings=_PASS_ON,
     epilog=examples(
         "bethink bench locomo data/locomo10.json",
-        "bethink bench locomo data/locomo10.json --against bm25,dense,rrf --cache vectors.db",
+        "bethink bench locomo data/locomo10.json --against bm25,dense,rrf",
         "bethink bench locomo data/locomo10.json -- --help",
     ),
 )
