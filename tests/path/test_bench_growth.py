@@ -211,8 +211,8 @@ def test_a_chart_of_zeros_lies_on_its_axis() -> None:
 
 
 def test_more_lines_than_there_are_styles_are_refused() -> None:
-    with pytest.raises(ValueError, match="7 lines"):
-        chart([Curve("a", ((1, 1),))] * 7, title="t", x="x", y="y")
+    with pytest.raises(ValueError, match="8 lines"):
+        chart([Curve("a", ((1, 1),))] * 8, title="t", x="x", y="y")
 
 
 @settings(max_examples=60)

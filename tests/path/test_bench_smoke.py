@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
+from tests.path.published import beam, haystack, locomo, sample, written
 from typer.testing import CliRunner
 
 from bethink.bench.talk import turns
@@ -20,7 +20,9 @@ SIZES: dict[str, list[str]] = {
     "open": ["--runs", "1", "--messages", "10"],
     "growth": ["--turns", "40", "--budgets", "1500", "--rounds", "1", "--far", "150"],
     "facts": ["chat.json", "--budget", "1200", "--share", "0.5", "--seeds", "1"],
-    "locomo": ["locomo.json", "--lexical"],
+    "locomo": ["locomo.json", "--embedder", "none", "--against", "bm25"],
+    "longmemeval": ["longmemeval.json", "--embedder", "none"],
+    "beam": ["100K", "--embedder", "none"],
     "tokens": ["locomo.json"],
 }
 AS_JSON = sorted(SIZES.keys() - {"open"})  # which starts a dozen processes
@@ -31,22 +33,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     talk = [{"role": message.role, "content": message.text} for message in turns(120)]
     Path("chat.json").write_text(json.dumps(talk))
-    Path("locomo.json").write_text(json.dumps([sample("conv-1", "Ada", "Bo"), sample("conv-2", "Cy", "Di")]))
-
-
-def sample(name: str, first: str, second: str) -> dict[str, Any]:
-    session = [
-        {"speaker": speaker, "dia_id": f"D1:{number}", "text": f"I bought a {thing} in {town}."}
-        for number, (speaker, thing, town) in enumerate([(first, "kayak", "Ghent"), (second, "cello", "Porto")], 1)
-    ]
-    question = {"question": f"What did {first} buy?", "answer": "a kayak", "evidence": ["D1:1"], "category": 1}
-    conversation = {
-        "speaker_a": first,
-        "speaker_b": second,
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": session,
-    }
-    return {"sample_id": name, "conversation": conversation, "qa": [question]}
+    locomo(tmp_path, sample("conv-1", "Ada", "Bo"), sample("conv-2", "Cy", "Di"))
+    written(Path("longmemeval.json"), [haystack()])
+    beam(Path("100K/1"))
 
 
 def test_every_benchmark_is_run_here() -> None:

@@ -29,7 +29,18 @@ VERBS = (
     *("summaries", "expand"),
     *("context", "replay", "recall", "profile", "store", "cite"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
-    *("bench", "bench append", "bench context", "bench locomo", "bench facts", "bench growth", "bench open", "bench tokens"),
+    *(
+        "bench",
+        "bench append",
+        "bench context",
+        "bench locomo",
+        "bench longmemeval",
+        "bench beam",
+        "bench facts",
+        "bench growth",
+        "bench open",
+        "bench tokens",
+    ),
 )
 CHAT = [
     {"role": "system", "content": "You plan trips."},

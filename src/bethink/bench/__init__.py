@@ -5,13 +5,15 @@
     open        what a new process pays: import, opening, the first recall
     growth      what a turn and an append cost as a conversation grows
     facts       numbers, dates and names that survive folding
-    locomo      how often recall finds the evidence of a question
+    locomo, longmemeval, beam
+                how often recall finds the evidence of a question, beside others
     tokens      how close the built-in counter comes to a vocabulary
 
     measure.py        what they share: samples, interleaving, tables
     plot.py           a line chart as SVG
     talk.py           made-up conversation of any length, the same each time
     conversations.py  conversations out of published data sets
+    retrieval/        what locomo, longmemeval and beam share
     survival.py       which facts a text still says
 
 Figures are compared within one run only: disks and neighbours differ by the minute. So contestants take turns, call by call,

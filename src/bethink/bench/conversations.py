@@ -4,6 +4,9 @@
     BEAM          `chat.json` of one conversation: batches of turns, each turn a question with what follows it
     others        any file that `importing` reads; LoCoMo's sessions are put together
 
+A message says in its metadata where the data set has it, so that evidence can name it: LoCoMo's `dia_id` ("D1:3"), and `turn`,
+which is LongMemEval's place of session and turn in the haystack ("12:3"), or BEAM's batch and id of the message ("1:58").
+
 The data is never part of bethink; a benchmark is given a path.
 """
 
@@ -23,7 +26,14 @@ from bethink.ids import derived_id
 from bethink.importing import detect, read
 from bethink.messages import Message, Role, checked
 
-__all__ = ["Conversation", "conversations"]
+__all__ = ["DEVELOPMENT", "Conversation", "conversations", "of_haystack", "time_of"]
+
+DEVELOPMENT = {
+    "locomo": ("conv-26", "conv-30", "conv-41", "conv-42"),
+    "longmemeval": ("852ce960",),
+    "beam": ("1", "2", "3"),
+}
+"""The conversations that parameters were chosen on, by their source; the others tell what the choice is worth."""
 
 _LONGMEMEVAL, _BEAM = "longmemeval", "beam"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -62,7 +72,7 @@ def conversations(path: Path) -> list[Conversation]:
     """
     first, entries = _entries(path)
     if "haystack_sessions" in first:
-        return [_of_haystack(entry, f"[{index}]") for index, entry in enumerate(entries)]
+        return [of_haystack(entry, f"[{index}]") for index, entry in enumerate(entries)]
     if "batch_number" in first:
         return [_of_batches(entries, path.resolve().parent.name)]
     source = detect(path)
@@ -84,30 +94,38 @@ def _entries(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
     return {}, []
 
 
-def _message(turn: Mapping[str, str], at: datetime, where: str, *place: str) -> Message:
+def _message(turn: Mapping[str, str], at: datetime, where: str, name: str, *place: str) -> Message:
     role: Role = "user" if turn["role"] == "user" else "assistant"
-    return checked(Message(role=role, content=turn["content"], created_at=at, id=derived_id(at, *place)), where)
+    message = Message(role=role, content=turn["content"], created_at=at, id=derived_id(at, *place), metadata={"turn": name})
+    return checked(message, where)
 
 
-def _of_haystack(entry: Mapping[str, Any], where: str) -> Conversation:
+def of_haystack(entry: Mapping[str, Any], where: str) -> Conversation:
+    """The haystack of one question of LongMemEval, as a conversation."""
     try:
         name, dates, sessions = entry["question_id"], entry["haystack_dates"], entry["haystack_sessions"]
         # The haystack is not in the order of its dates; a conversation is.
-        dated = sorted(zip(map(_time, dates), sessions, strict=True), key=lambda each: each[0])
+        dated = sorted(zip(map(time_of, dates), range(len(dates)), sessions, strict=True), key=lambda each: each[0])
         found = tuple(
             tuple(
-                _message(turn, start + timedelta(minutes=position), where, _LONGMEMEVAL, name, str(number), str(position))
+                _message(
+                    turn,
+                    start + timedelta(minutes=position),
+                    where,
+                    f"{index}:{position}",
+                    *(_LONGMEMEVAL, name, str(number), str(position)),
+                )
                 for position, turn in enumerate(session)
             )
-            for number, (start, session) in enumerate(dated)
+            for number, (start, index, session) in enumerate(dated)
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ImportFailed(where, "not a question of LongMemEval", "use its official file, as it was published") from None
     return Conversation(name, _LONGMEMEVAL, found)
 
 
-def _time(written: str) -> datetime:
-    """`2023/07/12 (Wed) 10:14`; the weekday says nothing new, and its name depends on the locale."""
+def time_of(written: str) -> datetime:
+    """A date of LongMemEval, `2023/07/12 (Wed) 10:14`; the weekday says nothing new, and its name depends on the locale."""
     date, _, clock = written.split(" ")
     return datetime.strptime(f"{date} {clock}", "%Y/%m/%d %H:%M").replace(tzinfo=timezone.utc)
 
@@ -123,7 +141,8 @@ def _of_batches(batches: list[Any], name: str) -> Conversation:
                     # Only the first message of a batch has its date.
                     at = _day(said["time_anchor"]) if said.get("time_anchor") else at + timedelta(minutes=1)
                     plain = {"role": said["role"], "content": _MARK.sub("", said["content"])}
-                    session.append(_message(plain, at, name, _BEAM, name, str(said["id"])))
+                    turn_name = f"{batch['batch_number']}:{said['id']}"
+                    session.append(_message(plain, at, name, turn_name, _BEAM, name, str(said["id"])))
                 sessions.append(tuple(session))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ImportFailed("file", "not a chat of BEAM", "use its chat.json, as it was published") from None

@@ -37,8 +37,7 @@ from pathlib import Path
 import msgspec
 
 from bethink.bench import survival
-from bethink.bench.conversations import Conversation, conversations
-from bethink.bench.locomo import DEVELOPMENT
+from bethink.bench.conversations import DEVELOPMENT, Conversation, conversations
 from bethink.bench.measure import columns, print_json
 from bethink.bench.survival import KINDS, Fact, Kind
 from bethink.compaction.sentences import sentences
@@ -64,8 +63,6 @@ _SEEDS = 5
 _CLOSE = 0.98
 _ATTEMPTS = 8
 _SOURCES = {"locomo": "LoCoMo", "longmemeval": "LongMemEval", "beam": "BEAM"}
-_DEVELOPMENT = {"locomo": DEVELOPMENT, "longmemeval": ("852ce960",), "beam": ("1", "2", "3")}
-"""The conversations that the summariser was made on, by their source."""
 
 Count = Callable[[str], int]
 
@@ -165,8 +162,8 @@ def main(argv: list[str]) -> int:
 
 def _group(conversation: Conversation) -> str:
     name = _SOURCES.get(conversation.source, conversation.source)
-    if conversation.source in _DEVELOPMENT:
-        name += " development" if conversation.name in _DEVELOPMENT[conversation.source] else " others"
+    if conversation.source in DEVELOPMENT:
+        name += " development" if conversation.name in DEVELOPMENT[conversation.source] else " others"
     return name
 
 

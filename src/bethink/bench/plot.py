@@ -32,6 +32,7 @@ _STYLES = (
     ("#a4478a", "#e79cc8", "10 3 2 3"),
     ("#7a6a00", "#f0e442", "5 5"),
     ("#444444", "#bbbbbb", "1 4"),
+    ("#8c510a", "#d8b365", "4 2 1 2"),
 )
 
 
@@ -43,7 +44,7 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 def chart(lines: Sequence[Curve], *, title: str, x: str, y: str) -> str:
-    """The chart of 1 to 6 lines, as one SVG document of `WIDTH` by `HEIGHT`.
+    """The chart of 1 to 7 lines, as one SVG document of `WIDTH` by `HEIGHT`.
 
     Args:
         title: what is shown, above the chart and as its accessible name.

@@ -1,4 +1,4 @@
-"""`bench append`, `context`, `open`, `growth`, `facts`, `locomo`, `tokens`: modules of `bethink.bench` with `main(argv)`.
+"""`bench NAME` for each benchmark: a module of `bethink.bench` with `main(argv)`.
 
 What follows the name goes to the benchmark as it is.
 """
@@ -68,14 +68,46 @@ def facts(
 
 @app.command(
     context_settings=_PASS_ON,
-    epilog=examples("bethink bench locomo data/locomo10.json", "bethink bench locomo data/locomo10.json -- --help"),
+    epilog=examples(
+        "bethink bench locomo data/locomo10.json",
+        "bethink bench locomo data/locomo10.json --against bm25,dense,rrf",
+        "bethink bench locomo data/locomo10.json -- --help",
+    ),
 )
 def locomo(
     path: Annotated[str, typer.Argument(metavar="PATH", help="The LoCoMo data.", show_default=False)],
     options: _Rest = None,
 ) -> None:
-    """Share of LoCoMo questions whose evidence is recalled."""
+    """Share of LoCoMo's evidence that is recalled, beside other retrievers."""
     _run("locomo", [path, *(options or ())])
+
+
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples(
+        "bethink bench longmemeval data/longmemeval_s.json",
+        "bethink bench longmemeval data/longmemeval_s.json --embedder none --json",
+    ),
+)
+def longmemeval(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The LongMemEval data.", show_default=False)],
+    options: _Rest = None,
+) -> None:
+    """Share of LongMemEval's evidence that is recalled, beside other retrievers."""
+    _run("longmemeval", [path, *(options or ())])
+
+
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench beam data/100K", "bethink bench beam data/100K/1 data/100K/2 --against bm25,dense"),
+)
+def beam(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Chats of BEAM, or folders of them.", show_default=False)
+    ],
+) -> None:
+    """Share of BEAM's evidence that is recalled, beside other retrievers."""
+    _run("beam", paths)
 
 
 @app.command(
