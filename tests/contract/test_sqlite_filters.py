@@ -107,15 +107,25 @@ def kept(draw: st.DrawFn) -> AnyRecord:
     messages=st.lists(said(), max_size=4),
     records=st.lists(kept(), max_size=4),
     settled=st.booleans(),
+    rare=st.booleans(),
     wanted=st.lists(any_filter(), min_size=1, max_size=8),
 )
 def test_SQL_is_true_where_the_filter_is(
-    store: SqliteStore, messages: list[Message], records: list[AnyRecord], settled: bool, wanted: list[Filter]
+    store: SqliteStore,
+    messages: list[Message],
+    records: list[AnyRecord],
+    settled: bool,
+    rare: bool,
+    wanted: list[Filter],
 ) -> None:
     namespace = (str(next(NUMBERS)),)
     stored = fill(store, namespace, messages, records)
     if settled:
         embed(store, namespace)
+    if rare:
+        # Words that few have are looked for in another way than words that most have.
+        other = tuple(Note(id=f"o{number}", text="rain", trust="user", recorded_at=START) for number in range(9))
+        store.put(Put(namespace=namespace, records=other))
     for where in wanted:
         expected = {name for name, fields in stored.items() if passes(where, fields)}
         assert found(store, namespace, where, words=True) == expected
@@ -156,13 +166,13 @@ def test_all_units_are_looked_at_only_where_few_of_the_nearest_pass(
     store.put(Put(namespace=namespace, records=tuple(notes)))
     embed(store, namespace)
     asked: list[str] = []
-    whole = filters.Passing._all
+    whole = filters.Passing._scan
 
     def counted(self: filters.Passing) -> list[int]:
         asked.append("all")
         return whole(self)
 
-    monkeypatch.setattr(filters.Passing, "_all", counted)
+    monkeypatch.setattr(filters.Passing, "_scan", counted)
     where = Compare(("metadata", "topic"), "eq", "b" if not few or few > 3 else "a")
     assert len(found(store, namespace, where, words=False, limit=3)) == 3
     assert bool(asked) is scans

@@ -5,8 +5,8 @@
 
 Values and keys are parameters, never text of a statement. Every condition is 1 or 0 and never NULL, so that NOT is the opposite
 (`IS` where a side may be missing). The lexical leg tests the rows that its words match. The dense leg tests the nearest few
-of all, then more of them; only where too few pass are all units of the scope tested, in one query, and made its mask. To test
-a unit reads its body, some 2 µs.
+of all, then more of them. Only where words match most of the scope, or too few of the nearest pass, are all units tested, once
+for both legs, in one query. To test a unit reads its body, some 2 µs.
 
 SQLite's JSON paths cannot name a key with a quote or a backslash in it (in older versions, none that JSON escapes); such a path
 is walked key by key.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from bethink.storage.base import And, Compare, Contains, Exists, Filter, In, Not, Or, Scope
@@ -262,20 +263,25 @@ def _plain(value: Scalar) -> tuple[Parameter, ...]:
 
 
 class Passing:
-    """The units of a scope that pass a filter, as far as a leg asks."""
+    """The units of a scope that pass a filter, as far as a leg asks; `units` is how many the scope has."""
 
-    def __init__(self, database: Database, scope: Scope, where: Filter) -> None:
-        self._database, self._scope = database, scope
+    def __init__(self, database: Database, scope: Scope, where: Filter, units: int) -> None:
+        self._database, self._scope, self._units = database, scope, units
         self._message, self._record = of_message(where), of_record(where)
         self._both = (*self._message.parameters, *self._record.parameters)
 
     def _query(self, frame: str) -> str:
         return frame.replace(":message", self._message.sql).replace(":record", self._record.sql)
 
-    def matching(self, query: str, without: Collection[int], limit: int) -> list[int]:
-        """The best rows of the lexicon for a query in FTS5's language, without some units."""
-        parameters = (query, listed(without), *self._both, limit)
-        return [unit for (unit,) in self._database.execute(self._query(q.match_best_passing), parameters)]
+    def matching(self, query: str, without: Collection[int], limit: int, matches: int) -> list[int]:
+        """The best rows of the lexicon for a query in FTS5's language that has so many matches, without some units."""
+        if matches > self._units // 2:
+            left_out = frozenset(without)
+            chosen = listed(unit for unit in self._all if unit not in left_out)
+            rows = self._database.execute(q.match_best_within, (query, chosen, limit))
+        else:
+            rows = self._database.execute(self._query(q.match_best_passing), (query, listed(without), *self._both, limit))
+        return [unit for (unit,) in rows]
 
     def messages(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those of some messages, by their numbers."""
@@ -291,10 +297,14 @@ class Passing:
             # What is ahead is in order, so the first that pass are the nearest of all that do.
             if len(found) >= limit or len(ahead) < times * limit:
                 return dict([(unit, value) for unit, value in ahead.items() if unit in found][:limit])
-        similarities.keep(self._all())
+        similarities.keep(self._all)
         return similarities.best(limit)
 
+    @cached_property
     def _all(self) -> list[int]:
+        return self._scan()
+
+    def _scan(self) -> list[int]:
         scope = path_range(self._scope)
         parameters = (*scope, *self._message.parameters, *scope, *self._record.parameters)
         return [unit for (unit,) in self._database.execute(self._query(q.all_passing), parameters)]

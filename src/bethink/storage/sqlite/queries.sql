@@ -440,6 +440,11 @@ WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?))
   ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END
 ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
 
+-- name: match_best_within
+-- The same, of a list of units.
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
+ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+
 -- name: units_passing
 -- Those of a list of units that pass a filter.
 SELECT u.id FROM json_each(?) l CROSS JOIN units u ON u.id = l.value WHERE CASE u.kind

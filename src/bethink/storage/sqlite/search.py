@@ -166,7 +166,7 @@ def search(
     pending = units - sum(row[4] for row in namespaces)
 
     without = _in_view(database, request, namespaces)
-    passing = None if request.where is None else Passing(database, request.scope, request.where)
+    passing = None if request.where is None else Passing(database, request.scope, request.where, units)
     lexicon = _Lexicon(database, request, namespaces, tail, without, passing)
     frequency = lexicon.frequency(frequencies)
     best = lexicon.best(frequency)
@@ -264,13 +264,13 @@ class _Lexicon:
             terms = sorted(frequency, key=lambda term: (frequency[term], term))
             # Frequencies are of all kinds: they do not say how many there are of some.
             rarest = self._rarest(terms, frequency) if set(request.kinds) == set(_KINDS) else len(terms)
-            found = self._matching(terms[:rarest])
+            found = self._matching(terms[:rarest], frequency)
             # What holds a rare term may all be in view, or not pass: then a commoner one tells too.
             fewer = self._passing is not None or without.units or without.keys
             while fewer and len(found) < request.limit and rarest < len(terms):
-                # A filter may pass so few that each further term would be looked for in vain.
+                # A filter may pass so few that each further word would be looked for in vain.
                 rarest = rarest + 1 if self._passing is None else len(terms)
-                found = self._matching(terms[:rarest])
+                found = self._matching(terms[:rarest], frequency)
         if "message" in request.kinds:
             keys = [key for key, counted in self.tail.items() if counted.counts and key not in without.keys]
             if self._passing is not None and keys:
@@ -279,7 +279,7 @@ class _Lexicon:
             found += keys
         return found
 
-    def _matching(self, terms: list[str]) -> list[int]:
+    def _matching(self, terms: list[str], frequency: dict[str, int]) -> list[int]:
         """The best units of the lexicon that hold one of some terms."""
         request = self._request
         query = f"{self._scope}terms : ({' OR '.join(map(_quoted, terms))})"
@@ -290,7 +290,8 @@ class _Lexicon:
             # What is left out is rare; a tag of all others would make FTS5 walk through every row.
             query = f'({query}) NOT tags : "retired"'
         if self._passing is not None:
-            return self._passing.matching(query, self._without.units, request.limit)
+            matches = sum(frequency[term] for term in terms)
+            return self._passing.matching(query, self._without.units, request.limit, matches)
         if self._without.units:
             rows = self._database.execute(q.match_best_but, (query, listed(self._without.units), request.limit))
         else:
