@@ -37,7 +37,7 @@ EXACT = 4_096
 """Vectors up to which all are compared: below a millisecond, and 6 MB of 384 dimensions."""
 _ALL = 256
 """Eligible vectors up to which a partition with codes compares all of them."""
-_COMPARED, _MORE = 2, 32
+_COMPARED, _MORE = 2, 16
 """How many a search compares exactly, where codes choose them: for each that it wants, and beyond."""
 _RETIRED = len(KINDS)
 """Added to the number of its kind for a retired unit."""
