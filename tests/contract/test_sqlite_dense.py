@@ -239,6 +239,33 @@ def test_many_vectors_take_two_bits_a_component_and_no_more(store: SqliteStore) 
     assert held.nbytes <= 1.1 * len(vectors) * (codes.code_bytes(DIMENSION) + 17)
 
 
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("count", [30, 60])
+def test_a_record_that_is_retired_or_revived_is_read_alone(store: SqliteStore, count: int) -> None:
+    vectors = drawn(count)
+    keep(store, vectors)
+    near(store, vectors[4])
+    note = Note(id="r4", text="bees", trust="user", recorded_at=AT)
+    for turn in range(1, 4):
+        store.put(Put(namespace=NS, retire=(Retire("r4", AT, "old"),)))
+        assert ids(near(store, vectors[4])) == true(vectors, vectors[4], out=frozenset({4}))
+        store.put(Put(namespace=NS, records=(note,)))
+        assert ids(near(store, vectors[4])) == true(vectors, vectors[4])
+        (held,) = partitions(store)
+        assert (held.count, held.live) == (count + 2 * turn, count)
+
+
+def test_a_partition_of_replaced_vectors_is_loaded_anew(store: SqliteStore) -> None:
+    vectors = drawn(3)
+    keep(store, vectors)
+    for turn in range(20):
+        store.put(Put(namespace=NS, retire=(Retire(f"r{turn % 3}", AT, "old"),)))
+        store.put(Put(namespace=NS, records=(Note(id=f"r{turn % 3}", text="bees", trust="user", recorded_at=AT),)))
+        assert ids(near(store, vectors[0])) == {"r0", "r1", "r2"}
+        (held,) = partitions(store)
+        assert held.count <= 9
+
+
 def test_partitions_that_were_not_searched_for_long_are_dropped(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = drawn(60)
     names = [("acme", name) for name in ("a", "b", "c")]
