@@ -38,7 +38,7 @@ from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.models.minilm import MiniLM
-from bethink.storage.base import Append, Pending, Put, Scan, Scope
+from bethink.storage.base import Append, Cursor, Pending, Put, Scan, Scope
 from bethink.storage.sqlite import SqliteStore
 from bethink.storage.sqlite.connection import Options, open_connection
 from bethink.storage.sqlite.dense import Partitions, Similarities
@@ -188,6 +188,8 @@ def _make(path: Path, base: _Base, tenants: dict[str, int], progress: Callable[[
                 numbers = range(number * _BLOCK, number * _BLOCK + len(block))
                 said = [msgspec.structs.replace(next(words), id=str(each)) for each in numbers]
                 _add(store, name, f"t{number}", said, block)
+                # What is measured is search: nothing is to be drawn from the messages first.
+                store.put(Put(namespace=(name,), cursor=Cursor(f"t{number}", "extracted", 0, len(said))))
                 progress(f"{name}: {number * _BLOCK + len(block):,} of {count:,}")
     finally:
         store.close()

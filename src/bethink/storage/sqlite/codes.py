@@ -24,9 +24,8 @@ __all__ = ["Words", "code_bytes", "codes_of", "nearest", "words_of"]
 Words = NDArray[np.uint64]
 """Codes, one a column: the words of the signs, then as many of the second bits."""
 
-_KEPT = 2_000
-"""Of how many the first step leaves at least so many, for each 100,000 or part of it 400 more."""
-_KEPT_OF_MANY = 250
+_KEPT, _KEPT_OF, _KEPT_AT_MOST = 800, 80, 5_000
+"""How many the first step leaves at least: so many, and one of so many columns; four times what is wanted if that is more."""
 _BORDER = 0.9816
 _BLOCK = 65_536
 """Columns at a time: the intermediate values stay in the cache."""
@@ -77,7 +76,7 @@ def nearest(
         eligible: of each column; None for all.
     """
     columns = words.shape[1]
-    wanted = max(_KEPT, 4 * count) + columns // _KEPT_OF_MANY
+    wanted = max(4 * count, min(_KEPT + columns // _KEPT_OF, _KEPT_AT_MOST))
     among = columns if eligible is None else int(np.count_nonzero(eligible))
     if among <= wanted:
         kept = np.arange(columns) if eligible is None else np.flatnonzero(eligible)

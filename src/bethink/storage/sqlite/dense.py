@@ -2,8 +2,9 @@
 
     vectors (table) ─▶ Partition: what memory holds of one namespace's (see partition.py) ─▶ Similarities of a query to them
 
-A partition is loaded when it is first searched and then kept fresh: new vectors have higher numbers and are read on; when
-`namespaces.changes` has moved (a vector went, a record was retired), the list of those that are there is read again. Both are
+A partition is loaded when it is first searched and then kept fresh. New vectors have higher numbers and are read on, and so is
+one whose record was retired or that was made anew: it gets a new number, and `namespaces.changes` says that there is something
+to read. If there are fewer then than there should be, some went, and the list of those that are there is read. All this is
 looked up in the search's own read transaction, so other processes' writes count from the next search on. When anything was
 forgotten, all partitions are dropped: of what is gone, nothing stays in memory.
 
@@ -28,6 +29,8 @@ __all__ = ["HELD", "Partitions", "Similarities"]
 HELD = 1 << 27
 """Bytes of all partitions: 1,000,000 vectors of 384 dimensions take 114 MB, 100,000 take 11. One alone may take more."""
 _PAGE = 4_096
+_WORN = 2
+"""A partition that holds so many for each that is there is loaded anew."""
 _SPARE = 1.02
 """A first load has room for what comes next."""
 
@@ -147,14 +150,19 @@ class Partitions:
 def _brought_up(known: Partition | None, database: Database, namespace: int, embedded: int, changes: int) -> Partition:
     path = path_for(embedded)
     partition = known
-    if partition is None or partition.path != path:
+    if partition is None or partition.path != path or partition.count > _WORN * (embedded + 1):
         partition = emptied(path, changes, int(embedded * _SPARE))
-    elif partition.changes != changes:
+    if partition.changes != changes or partition.live < embedded:
+        partition = _read_on(partition, database, namespace)
+    if partition.live != embedded and partition.changes != changes:
+        # Some went.
         partition = partition.as_stored(database.execute(q.vector_states, (namespace,)), changes)
-    while partition.count < embedded:
-        more = q.vectors_after if path == "exact" else q.codes_after
-        rows = database.execute(more, (namespace, partition.last_id, _PAGE))
-        if not rows:
-            break
+    return partition if partition.changes == changes else partition.at_changes(changes)
+
+
+def _read_on(partition: Partition, database: Database, namespace: int) -> Partition:
+    """With all that came since, or was changed and has a new number for it."""
+    more = q.vectors_after if partition.path == "exact" else q.codes_after
+    while rows := database.execute(more, (namespace, partition.last_id, _PAGE)):
         partition = partition.with_more(rows)
     return partition

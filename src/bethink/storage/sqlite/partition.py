@@ -37,10 +37,14 @@ EXACT = 4_096
 """Vectors up to which all are compared: below a millisecond, and 6 MB of 384 dimensions."""
 _ALL = 256
 """Eligible vectors up to which a partition with codes compares all of them."""
-_COMPARED, _MORE = 2, 32
-"""How many a search compares exactly, where codes choose them: for each that it wants, and beyond."""
+_COMPARED, _MORE, _LEAST = 2, 16, 96
+"""How many a search compares exactly, where codes choose them: for each that it wants, and beyond; in all at least."""
 _RETIRED = len(KINDS)
 """Added to the number of its kind for a retired unit."""
+_REPLACED = 2 * _RETIRED
+"""Instead of it, where a later vector of the same unit has taken the place."""
+_NOBODY = -1
+"""The unit of a vector that was replaced: no unit has this number."""
 _GROWTH = 1.5
 _ROWS = 1_000
 """Rows of a product: above, BLAS takes several threads, which costs more time than it saves, and may round differently."""
@@ -136,7 +140,7 @@ class _Codes:
         return _Codes(np.ascontiguousarray(self._buffer[:, :count][:, left]))
 
     def choose(self, count: int, query: Vector, limit: int, eligible: Mask | None, /) -> Positions:
-        compared = max(_COMPARED * limit + _MORE, 0 if eligible is None else _ALL)
+        compared = max(_COMPARED * limit + _MORE, _LEAST if eligible is None else _ALL)
         return nearest(self._buffer[:, :count], query, compared, eligible)
 
     def cosines(self, database: Database, ids: NDArray[np.int64], query: Vector, positions: Positions, /) -> Vector:
@@ -155,12 +159,13 @@ class Partition:
 
     Attributes:
         changes: the namespace's counter at that moment.
-        count: how many there are.
+        count: how many there are, those included that were replaced since.
+        live: how many there are without them.
         ids, units: of each vector, ascending by id.
     """
 
-    def __init__(self, changes: int, count: int, columns: _Columns, index: _Index) -> None:
-        self.changes, self.count = changes, count
+    def __init__(self, changes: int, count: int, live: int, columns: _Columns, index: _Index) -> None:
+        self.changes, self.count, self.live = changes, count, live
         self._columns, self._index = columns, index
         self.ids, self.units, self._flags = columns.ids[:count], columns.units[:count], columns.flags[:count]
 
@@ -177,9 +182,22 @@ class Partition:
         return self._index.nbytes + sum(column.nbytes for column in self._columns[:3])
 
     def with_more(self, rows: list[Row]) -> Partition:
-        """With further vectors: number, unit, kind, retired, and the vector or its code (see `path`)."""
+        """With further vectors: number, unit, kind, retired, and the vector or its code (see `path`). One of a unit that has a
+        vector here takes its place.
+        """
+        replaced = self.at(np.array([row[1] for row in rows], np.int64)) if self.count else np.empty(0, np.intp)
+        columns = self._columns
+        if len(replaced):
+            columns = columns._replace(flags=columns.flags.copy(), units=columns.units.copy())
+            columns.flags[replaced] = _REPLACED
+            columns.units[replaced] = _NOBODY
         index = self._index.appended(self.count, [row[4] for row in rows])
-        return Partition(self.changes, self.count + len(rows), _with_more(self._columns, self.count, rows), index)
+        live = self.live + len(rows) - len(replaced)
+        return Partition(self.changes, self.count + len(rows), live, _with_more(columns, self.count, rows), index)
+
+    def at_changes(self, changes: int) -> Partition:
+        """The same, known to be all there is at a later moment."""
+        return Partition(changes, self.count, self.live, self._columns, self._index)
 
     def as_stored(self, rows: list[Row], changes: int) -> Partition:
         """With only the vectors that are still there, in the states they are in now: number, unit, kind and retired of each."""
@@ -189,15 +207,15 @@ class Partition:
         # Buffers are shared only while nothing is taken out of them, so that rows in use are never filled anew.
         index = self._index if left.all() else self._index.kept(self.count, left)
         count = int(np.count_nonzero(known))
-        return Partition(changes, count, columns.of(known), index)
+        return Partition(changes, count, count, columns.of(known), index)
 
     def eligible(self, kinds: tuple[str, ...], current: bool, without: NDArray[np.int64]) -> Mask | None:
         """Which vectors a search may find; None for all."""
         numbers = [number for number, kind in enumerate(KINDS) if kind in kinds]
         if len(numbers) == len(KINDS):
-            chosen = self._flags < _RETIRED if current else None
+            chosen = self._flags < (_RETIRED if current else _REPLACED)
         else:
-            wanted = np.zeros(2 * _RETIRED, np.bool_)
+            wanted = np.zeros(_REPLACED + 1, np.bool_)
             wanted[numbers] = True
             if not current:
                 wanted[[number + _RETIRED for number in numbers]] = True
@@ -205,9 +223,8 @@ class Partition:
         if len(without) and self.count:
             out = self.at(without)
             if len(out):
-                chosen = np.ones(self.count, np.bool_) if chosen is None else chosen
                 chosen[out] = False
-        return None if chosen is None or chosen.all() else chosen
+        return None if chosen.all() else chosen
 
     def at(self, units: NDArray[np.int64]) -> Positions:
         """The positions of those of `units` that have a vector here, ascending."""
@@ -220,7 +237,7 @@ class Partition:
     @cached_property
     def _by_unit(self) -> Positions | None:
         """Positions in ascending order of unit; None if that is their order, as it is unless vectors came late."""
-        return None if (self.units[1:] > self.units[:-1]).all() else np.argsort(self.units)
+        return None if (self.units[1:] > self.units[:-1]).all() else np.argsort(self.units, kind="stable")
 
     def best(self, database: Database, query: Vector, limit: int, eligible: Mask | None) -> dict[int, float]:
         """The `limit` nearest of the eligible with their cosines, by unit; more than that may come."""
@@ -259,7 +276,7 @@ def _columns(room: int) -> _Columns:
 def emptied(path: Path, changes: int, room: int) -> Partition:
     """A partition without vectors, with room for some."""
     index: _Index = _Exact(np.empty((room, 0), np.float32)) if path == "exact" else _Codes(np.empty((0, room), np.uint64))
-    return Partition(changes, 0, _columns(room), index)
+    return Partition(changes, 0, 0, _columns(room), index)
 
 
 def _with_more(columns: _Columns, count: int, rows: list[Row]) -> _Columns:

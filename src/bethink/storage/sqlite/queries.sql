@@ -389,7 +389,9 @@ DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
 UPDATE units SET retired = ? WHERE id = ?;
 
 -- name: retire_vector
-UPDATE vectors SET retired = ? WHERE unit = ?;
+-- Under a new number, by which memory learns of it.
+INSERT OR REPLACE INTO vectors (unit, namespace, kind, retired, code, data)
+SELECT unit, namespace, kind, ?, code, data FROM vectors WHERE unit = ?;
 
 -- name: drop_vectors
 DELETE FROM vectors WHERE unit IN (SELECT value FROM json_each(?));

@@ -10,7 +10,7 @@ CREATE TABLE namespaces (
     units    INTEGER NOT NULL DEFAULT 0,
     length   INTEGER NOT NULL DEFAULT 0, -- terms in them
     embedded INTEGER NOT NULL DEFAULT 0, -- vectors
-    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes, or its unit is retired or revived; other processes watch it
+    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes or gets another number, see dense.py; other processes watch it
     revision INTEGER NOT NULL            -- grows with every change of its records, see meta
 ) STRICT;
 
