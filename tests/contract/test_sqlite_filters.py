@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -176,6 +177,28 @@ def test_all_units_are_looked_at_only_where_few_of_the_nearest_pass(
     where = Compare(("metadata", "topic"), "eq", "b" if not few or few > 3 else "a")
     assert len(found(store, namespace, where, words=False, limit=3)) == 3
     assert bool(asked) is scans
+
+
+@pytest.mark.slow
+def test_V072_the_nearest_of_few_that_pass_are_found_among_thousands(store: SqliteStore) -> None:
+    namespace, size = ("thousands",), 5_000
+    draw = np.random.default_rng(72)
+    vectors = draw.standard_normal((size, EMBEDDER.fingerprint.dimension)).astype("<f4")
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    notes = [
+        Note(id=f"r{number}", text="bees", trust="user", recorded_at=START, metadata={"n": number % 100})
+        for number in range(size)
+    ]
+    store.put(Put(namespace=namespace, records=tuple(notes)))
+    waiting = store.scan(Scan(what="pending", scope=Scope(namespace), limit=size)).items
+    units = [item.unit for item in waiting if isinstance(item, Pending)]
+    store.put(Put(namespace=namespace, vectors=tuple(zip(units, map(bytes, vectors), strict=True))))
+    query = vectors[0] + vectors[1]
+    query /= np.linalg.norm(query)
+    near = sorted(range(7, size, 100), key=lambda number: -float(vectors[number] @ query))
+    where = Compare(("metadata", "n"), "eq", 7)
+    request = Search(scope=Scope(namespace), vector=query.tobytes(), limit=10, where=where)
+    assert {candidate.id for candidate in store.search(request).candidates} == {f"r{number}" for number in near[:10]}
 
 
 def fill(

@@ -36,8 +36,8 @@ def register(app: typer.Typer) -> None:
         'bethink recall "where does she live" --user mara',
         'bethink recall "dinner" -k 3 --kind insight --kind note --user mara',
         'bethink recall "release date" --namespace acme --below --json',
-        """bethink recall "refund" --where '{"speaker": "Mara", "metadata.topic": {"in": ["billing", "orders"]}}'""",
-        """bethink recall "refund" --where '{"at": {"gte": "2026-03-01T00:00:00Z"}, "not": {"trust": "external"}}'""",
+        """bethink recall "dinner" --where '{"metadata.topic": {"in": ["food"]}}'""",
+        """bethink recall "dinner" --where '{"at": {"gte": "2026-03-01T00:00:00Z"}}'""",
     )(recall)
 
 
