@@ -84,7 +84,8 @@ def nearest(
         kept = _by_signs(words[: len(words) // 2], _signs(query), wanted, eligible)
     if len(kept) <= count:
         return kept
-    products = _products(words.take(kept, axis=1), query)
+    # Not `take`: of columns in a buffer with room for more it would copy the whole buffer first.
+    products = _products(words[:, kept], query)
     chosen: NDArray[np.intp] = kept[np.sort(np.argpartition(-products, count - 1)[:count])]
     return chosen
 
@@ -101,7 +102,7 @@ def _by_signs(signs: Words, query: Words, wanted: int, eligible: NDArray[np.bool
     if columns < _PARTIAL or partial < _WHOLE:
         return _least(_distances(signs, query), wanted, eligible)
     near = _least(_distances(signs[:partial], query[:partial]), max(wanted, int(_NEAR * columns)), eligible)
-    return near[_least(_distances(signs.take(near, axis=1), query), wanted, None)]
+    return near[_least(_distances(signs[:, near], query), wanted, None)]
 
 
 def _distances(signs: Words, query: Words) -> NDArray[np.uint16]:
