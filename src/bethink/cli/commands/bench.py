@@ -38,6 +38,15 @@ def context(options: _Rest = None) -> None:
     _run("context", options)
 
 
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench dense", "bethink bench dense --records 100000 --in 1000000 --json"),
+)
+def dense(options: _Rest = None) -> None:
+    """Search by meaning in a large file: time, recall, memory."""
+    _run("dense", options)
+
+
 @app.command("open", context_settings=_PASS_ON, epilog=examples("bethink bench open", "bethink bench open -- --help"))
 def opening(options: _Rest = None) -> None:
     """Time to the first answer of a new process."""
