@@ -327,11 +327,12 @@ def _revises(by: Statement, one: Statement) -> bool:
 
     A statement of something whose value may change is revised. These are not: an expression, whose numbers are all that it
     says; what is told apart by the number that names it ("Day 1: 20 minutes", "Day 2: 30 minutes"); rows, steps and examples of
-    one message, unless it corrects itself in so many words; and what has more numbers than are said anew.
+    one message, unless it corrects itself in so many words; and what has more numbers than are said anew. A tool's output is
+    no message in that sense: "step 12 done" is where it had got to, until "step 13 done".
     """
     if len(by.facts.numbers) < len(one.facts.numbers):
         return False
-    if by.line.sources == one.line.sources and _CORRECTING.isdisjoint(by.terms):
+    if by.role != "tool" and by.line.sources == one.line.sources and _CORRECTING.isdisjoint(by.terms):
         return False
     if by.expression or one.expression:
         return False
