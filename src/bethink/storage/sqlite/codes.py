@@ -32,7 +32,7 @@ _BLOCK = 65_536
 _SAMPLED = 32_768
 _PARTIAL = 262_144
 """From so many columns on, the first step looks at two thirds of the signs, and at the rest where those are near."""
-_NEAR = 0.1
+_NEAR = 0.06
 _WHOLE = 3
 """Words whose bits can be counted in a byte."""
 _LEVELS = 7.5
@@ -101,8 +101,10 @@ def _by_signs(signs: Words, query: Words, wanted: int, eligible: NDArray[np.bool
     partial = 2 * len(signs) // 3
     if columns < _PARTIAL or partial < _WHOLE:
         return _least(_distances(signs, query), wanted, eligible)
-    near = _least(_distances(signs[:partial], query[:partial]), max(wanted, int(_NEAR * columns)), eligible)
-    return near[_least(_distances(signs[:, near], query), wanted, None)]
+    distances = _distances(signs[:partial], query[:partial])
+    near = _least(distances, max(wanted, int(_NEAR * columns)), eligible)
+    rest = _distances(signs[partial:][:, near], query[partial:])
+    return near[_least(distances[near] + rest, wanted, None)]
 
 
 def _distances(signs: Words, query: Words) -> NDArray[np.uint16]:
