@@ -81,7 +81,8 @@ def _cues(text: str, now: datetime, *, events: bool) -> list[TimeCue]:
     cues = [cue for phrase in islice(phrases_in(folded, words, today), _MOST_CUES) for cue in _placed(phrase, zone)]
     if events and not _SIDES.isdisjoint(words):
         taken = [cue.span for cue in cues]
-        cues.extend(cue for cue in _events(folded) if all(cue.span[1] <= start or end <= cue.span[0] for start, end in taken))
+        apart = (cue for cue in _events(folded) if all(cue.span[1] <= start or end <= cue.span[0] for start, end in taken))
+        cues.extend(islice(apart, _MOST_CUES))
     return sorted(cues, key=lambda cue: cue.span)
 
 

@@ -24,7 +24,7 @@ from bethink.retrieval.dates.stretches import Stretch
 __all__ = ["LEADS", "RELATIONS", "Phrase", "Relation", "phrases_in"]
 
 Relation: TypeAlias = Literal["within", "before", "until", "since", "after", "around"]
-"""How what is asked for stands to a time: in it, before its start, until its end, since its start, after its end, or near it."""
+"""How what is asked for stands to a time: in it, before its start, until its end, since its start, after its end, near it."""
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -85,7 +85,7 @@ def _atoms(folded: str, words: frozenset[str], today: date) -> Iterator[_Atom]:
     for form in forms():
         if form.cues.isdisjoint(words) if form.cues else not unspaced:
             continue
-        for match in form.pattern.finditer(folded):
+        for match in form.matches(folded):
             try:
                 readings = form.read(match, today)
             except (ValueError, OverflowError):  # 31 June; 900 years ago in the year 800
