@@ -23,7 +23,7 @@ import msgspec
 from bethink.retrieval.dates import readers, words
 from bethink.retrieval.dates.readers import Readings
 
-__all__ = ["Form", "forms"]
+__all__ = ["Form", "every_cue", "forms"]
 
 Reader: TypeAlias = Callable[[re.Match[str], date], Readings]
 
@@ -63,7 +63,7 @@ _HOLIDAY = (
     r"|valentine['’]?s(?:\s+day)?|st\.?\s+patrick['’]?s(?:\s+day)?|easter(?:\s+sunday)?|independence\s+day"
 )
 _HOLIDAY_CUES = frozenset(
-    ("christmas", "new", "halloween", "hallowe", "thanksgiving", "valentine", "valentines", "patrick", "patricks", "easter")
+    ("christmas", "year", "halloween", "hallowe", "thanksgiving", "valentine", "valentines", "patrick", "patricks", "easter")
 ) | {"independence"}
 _YEARS = frozenset(map(str, range(1900, 2100)))
 _ORDINALS = frozenset(f"{number}{ending}" for number in range(1, 32) for ending in ("st", "nd", "rd", "th"))
@@ -77,8 +77,9 @@ def _any(phrases: Iterable[str]) -> str:
     return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(phrases, key=lambda word: (-len(word), word)))
 
 
-def _first_words(phrases: Iterable[str]) -> frozenset[str]:
-    return frozenset(_WORD.findall(phrase)[0] for phrase in phrases)
+def _longest_words(phrases: Iterable[str]) -> frozenset[str]:
+    """The longest word of each: fewer texts hold it than the others."""
+    return frozenset(max(_WORD.findall(phrase), key=len) for phrase in phrases)
 
 
 def _form(cues: Iterable[str], pattern: str, read: Reader, *, weak: str = "", relative: bool = False) -> Form:
@@ -89,6 +90,12 @@ def _form(cues: Iterable[str], pattern: str, read: Reader, *, weak: str = "", re
 def forms() -> tuple[Form, ...]:
     """Every form, each once."""
     return (*_days(), *_months_and_years(), *_counted_from_today(), *_without_spaces())
+
+
+@lru_cache(maxsize=1)
+def every_cue() -> frozenset[str]:
+    """The cues of all forms: most texts hold none of them."""
+    return frozenset().union(*(form.cues for form in forms()))
 
 
 def _days() -> Iterator[Form]:
@@ -134,14 +141,14 @@ def _counted_from_today() -> Iterator[Form]:
     step = r"(?P<step>last|previous|this\s+past|this\s+coming|this|current|next|upcoming)"
     count = rf"(?P<count>{words.NUMBER})"
     yield _form(
-        (*_first_words(words.DAYS_AWAY), "yesterday", "tomorrow"),
+        _longest_words(words.DAYS_AWAY),
         rf"(?P<words>(?:yesterday|tomorrow){_TIME_OF_DAY}|{_any(words.DAYS_AWAY)})",
         readers.named_day,
         relative=True,
     )
     yield _form(_UNITS, rf"{step}\s+(?P<unit>weekend|week|month|quarter|year)(?!\s+of\b)", readers.stepped, relative=True)
-    yield _form(_first_words(words.UNITS_AWAY), rf"(?P<words>{_any(words.UNITS_AWAY)})", readers.other_unit, relative=True)
-    yield _form(["last"], r"the\s+(?P<unit>weekend|week|month|year)\s+before\s+last", readers.before_last, relative=True)
+    yield _form(_longest_words(words.UNITS_AWAY), rf"(?P<words>{_any(words.UNITS_AWAY)})", readers.other_unit, relative=True)
+    yield _form(_UNITS, r"the\s+(?P<unit>weekend|week|month|year)\s+before\s+last", readers.before_last, relative=True)
     the_weekend = r"the\s+weekend(?!\s+(?:of|before|after)\b)"
     yield _form(["weekend"], the_weekend, readers.latest_weekend, weak="weekend", relative=True)
     yield _form(

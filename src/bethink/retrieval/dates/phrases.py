@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from bethink.retrieval.dates import stretches
-from bethink.retrieval.dates.forms import Form, forms
+from bethink.retrieval.dates.forms import Form, every_cue, forms
 from bethink.retrieval.dates.parts import parts
 from bethink.retrieval.dates.readers import Readings
 from bethink.retrieval.dates.stretches import Stretch
@@ -82,6 +82,8 @@ def phrases_in(folded: str, words: frozenset[str], today: date) -> Iterator[Phra
 
 def _atoms(folded: str, words: frozenset[str], today: date) -> Iterator[_Atom]:
     unspaced = not folded.isascii()
+    if not unspaced and every_cue().isdisjoint(words):
+        return
     for form in forms():
         if form.cues.isdisjoint(words) if form.cues else not unspaced:
             continue
