@@ -96,10 +96,11 @@ def _atoms(folded: str, words: frozenset[str], today: date) -> Iterator[_Atom]:
                 yield _Atom(form, match, readings)
 
 
-def _reread(atom: _Atom, today: date) -> _Atom:
-    """The atom as it was meant on another day."""
+def _reread(atom: _Atom, today: date, *, ahead: int = 0) -> _Atom:
+    """The atom as it was meant on another day, or so many days after it; as it is where that leaves the calendar."""
     try:
-        return msgspec.structs.replace(atom, readings=atom.form.read(atom.match, today) or atom.readings)
+        readings = atom.form.read(atom.match, today + timedelta(days=ahead))
+        return msgspec.structs.replace(atom, readings=readings or atom.readings)
     except (ValueError, OverflowError):
         return atom
 
@@ -209,7 +210,7 @@ def _range(folded: str, one: Phrase, other: Phrase) -> Phrase | None:
     if one.readings[0].yearly:
         one = _phrase(folded, _reread(one.atom, other.readings[0].first))
     elif other.readings[0].yearly:
-        other = _phrase(folded, _reread(other.atom, one.readings[0].first + timedelta(days=364)))
+        other = _phrase(folded, _reread(other.atom, one.readings[0].first, ahead=364))
     first, after = one.readings[0], other.readings[0]
     if first.first >= after.after:
         return None
