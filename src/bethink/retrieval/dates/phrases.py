@@ -61,6 +61,12 @@ class Phrase(msgspec.Struct, frozen=True):
     core: int
     end: int
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where its words stand: with the lead, unless that belongs to the sentence ("where I volunteer at yesterday")."""
+        own = self.atom.form.weak or self.lead in RELATIONS or self.lead in _PREPOSITIONS
+        return self.start if own else self.core, self.end
+
 
 def phrases_in(folded: str, words: frozenset[str], today: date) -> Iterator[Phrase]:
     """The times of a folded text, in order and without overlaps, as they are meant today. `words` are all words of the text."""
@@ -147,6 +153,8 @@ RELATIONS: dict[str, Relation] = {
 _COMMON = frozenset(
     ("since", "until", "till", "before", "prior to", "after", "between", "during", "through", "throughout", "around")
 )
+_PREPOSITIONS = frozenset(("in", "on", "during", "from", "between", "through", "throughout", "as of", "back in"))
+"""What belongs to any time that it stands before."""
 _OWNERS = frozenset(("the", "my", "our", "his", "her", "their", "your"))
 LEADS: dict[str, frozenset[str]] = {
     "month": _COMMON | {"in", "over", "as of", "back in"},

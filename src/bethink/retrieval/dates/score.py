@@ -32,6 +32,8 @@ _ANOTHER_YEAR = 0.5
 _TOLD = 0.75
 """Share of the strength of a time that a message tells of: the moment at which it was said tells more."""
 _AFTER, _BEFORE = 5.0, 1.0
+"""Days at which a fit has fallen to a half."""
+_IN_IT: tuple[Relation, ...] = ("within", "around")
 
 _DAY = timedelta(days=1)
 _YEAR = 365.2425
@@ -58,7 +60,7 @@ def _fit(at: datetime, cue: TimeCue) -> float:
     strength = _STRENGTH[cue.precision]
     best = strength * _nearness(at, cue.start, cue.end, cue.relation)
     years = round((at - cue.start) / _DAY / _YEAR)
-    if cue.yearly and years:
+    if years and cue.yearly and cue.relation in _IN_IT:
         start, end = _years_on(cue.start, years), _years_on(cue.end, years)
         best = max(best, _ANOTHER_YEAR * strength * _nearness(at, start, end, cue.relation))
     return best
@@ -79,18 +81,12 @@ def _falling(distance: timedelta, days: float) -> float:
 
 def _told(said: TimeCue, cue: TimeCue) -> float:
     """How much of the shorter of two times the other one covers, as strong as the less precise of them."""
-    if (
-        said.start is None
-        or said.end is None
-        or cue.start is None
-        or cue.end is None
-        or cue.relation not in ("within", "around")
-    ):
+    if said.start is None or said.end is None or said.precision is None:
+        return 0.0
+    if cue.start is None or cue.end is None or cue.precision is None or cue.relation not in _IN_IT:
         return 0.0
     common = min(said.end, cue.end) - max(said.start, cue.start)
-    if common <= timedelta(0) or said.precision is None or cue.precision is None:
-        return 0.0
-    covered = common / min(said.end - said.start, cue.end - cue.start)
+    covered = max(0.0, common / min(said.end - said.start, cue.end - cue.start))
     return _TOLD * min(_STRENGTH[said.precision], _STRENGTH[cue.precision]) * covered
 
 
