@@ -418,6 +418,8 @@ def test_a_day_that_a_zone_skipped_is_none() -> None:
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(InvalidInput, match="now"):
         time_cues("yesterday", now=datetime(2024, 5, 15))  # noqa: DTZ001
+    with pytest.raises(InvalidInput, match="at"):
+        said_times("yesterday", datetime(2024, 5, 15))  # noqa: DTZ001
 
 
 # -- what a message says of its own time ----------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ def time_cues(query: str, *, now: datetime) -> tuple[TimeCue, ...]:
     "In May" is the latest May that has begun, "on Friday" the latest Friday before today. A date that can be read in two ways
     ("5/7/2023") is two cues with the same span. Linear; about 0.1 ms for a question.
     """
+    utc(now, "now")
     return tuple(_cues(query, now, events=True))
 
 
@@ -63,6 +64,7 @@ def said_times(text: str, at: datetime) -> tuple[TimeCue, ...]:
 
     Without events. A message that names no time costs as much as splitting it into words.
     """
+    utc(at, "at")
     return tuple(_cues(text, at, events=False))
 
 
@@ -72,7 +74,6 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def _cues(text: str, now: datetime, *, events: bool) -> list[TimeCue]:
-    utc(now, "now")
     folded = fold(text[:_LONGEST])
     words = frozenset(_WORD.findall(folded))
     today, zone = now.date(), now.tzinfo
