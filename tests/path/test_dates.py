@@ -365,6 +365,7 @@ def test_an_event_beside_a_date_leaves_the_date_alone() -> None:
         "go ahead, back up two files",
         "3個月",
         "31/6/2023",
+        "datetime.date.today().month",
         "2023-13-45",
         "30/30/2023",
         "在月球上",

@@ -52,7 +52,6 @@ class Form(msgspec.Struct, frozen=True):
 _compiled = lru_cache(maxsize=None)(re.compile)
 """At the first text that holds a cue of the form: all of them would take some 30 ms."""
 
-
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = r"(?P<year>(?:19|20)\d\d(?!\d|[.,]\d|%)|['’]\d\d)"
 _SAME_YEAR = rf"(?:(?:\s*,\s*|\s+|-)(?:of\s+|de\s+|del\s+)?{_YEAR})"
@@ -142,7 +141,7 @@ def _counted_from_today() -> Iterator[Form]:
     count = rf"(?P<count>{words.NUMBER})"
     yield _form(
         _longest_words(words.DAYS_AWAY),
-        rf"(?P<words>(?:yesterday|tomorrow){_TIME_OF_DAY}|{_any(words.DAYS_AWAY)})",
+        rf"(?P<words>(?:yesterday|tomorrow){_TIME_OF_DAY}|{_any(words.DAYS_AWAY)})(?!\()",
         readers.named_day,
         relative=True,
     )
