@@ -1,6 +1,7 @@
 """Step 6: from a question to the messages and records that answer it.
 
     terms    text → terms, the same for every backend, on the way in and on the way out
+    dates    the times that a text names → stretches of the calendar, and how well a moment fits them
     rank     candidates and their statistics → hits, each with its scores
 
 A store finds candidates (`storage.base.Search`); everything that decides their order is here and pure.
