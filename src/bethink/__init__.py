@@ -60,7 +60,22 @@ if TYPE_CHECKING:
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
-    from bethink.storage.base import Attempt, ForgetReceipt, Lease, Problem, Stats, Verification
+    from bethink.storage.base import (
+        And,
+        Attempt,
+        Compare,
+        Contains,
+        Exists,
+        Filter,
+        ForgetReceipt,
+        In,
+        Lease,
+        Not,
+        Or,
+        Problem,
+        Stats,
+        Verification,
+    )
     from bethink.telemetry import Listener
     from bethink.thread import Thread
     from bethink.threads import ThreadInfo
@@ -70,6 +85,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "And",
     "Artifact",
     "AsyncLanguageModel",
     "AsyncMemory",
@@ -82,14 +98,18 @@ __all__ = [
     "Chain",
     "Checkpoint",
     "CheckpointInfo",
+    "Compare",
     "Conflict",
+    "Contains",
     "Context",
     "ContextLine",
     "CorruptStore",
     "Decision",
     "EmbedderMismatch",
     "Entry",
+    "Exists",
     "Explanation",
+    "Filter",
     "ForgetReceipt",
     "Forgotten",
     "Handoff",
@@ -97,6 +117,7 @@ __all__ = [
     "Hit",
     "Hybrid",
     "ImportFailed",
+    "In",
     "Insight",
     "InvalidInput",
     "InvalidMessage",
@@ -115,9 +136,11 @@ __all__ = [
     "MissingExtra",
     "ModelCall",
     "Node",
+    "Not",
     "NotFound",
     "Note",
     "OpenTelemetry",
+    "Or",
     "Oversize",
     "Part",
     "Policy",
@@ -217,7 +240,22 @@ _HOMES = {
     "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
     "steps.summaries": ("SummaryNode",),
-    "storage.base": ("Attempt", "ForgetReceipt", "Lease", "Problem", "Stats", "Verification"),
+    "storage.base": (
+        "And",
+        "Attempt",
+        "Compare",
+        "Contains",
+        "Exists",
+        "Filter",
+        "ForgetReceipt",
+        "In",
+        "Lease",
+        "Not",
+        "Or",
+        "Problem",
+        "Stats",
+        "Verification",
+    ),
     "thread": ("Thread",),
     "threads": ("ThreadInfo",),
     "turns": ("AsyncTurn", "Turn"),

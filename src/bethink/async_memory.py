@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
     from bethink.models.language import AsyncGivenModel
+    from bethink.retrieval.filters import Where
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
     from bethink.steps.background import LoopWorker
@@ -177,11 +178,12 @@ class AsyncMemory:
         *,
         kinds: Sequence[Searchable] | None = None,
         below: bool = False,
+        where: Where | None = None,
     ) -> RecallResult:
-        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below)
+        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where)
 
-    async def retrieve(self, query: str, k: int = 5) -> list[Hit]:
-        return await _hop(self._sync.retrieve, query, k)
+    async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
+        return await _hop(self._sync.retrieve, query, k, where=where)
 
     async def profile(self, subject: str = "user") -> Profile:
         return await _hop(self._sync.profile, subject)

@@ -28,6 +28,7 @@ from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
+from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
 from bethink.steps.derive import derive
@@ -263,6 +264,7 @@ class Memory:
         *,
         kinds: Sequence[Searchable] | None = None,
         below: bool = False,
+        where: Where | None = None,
     ) -> RecallResult:
         """The best answers to a query among messages, notes, insights and session summaries; possibly none.
 
@@ -270,19 +272,30 @@ class Memory:
             k: at most this many (`settings.recall_limit` if left out).
             kinds: only these sorts of things.
             below: also search the namespaces below this one.
+            where: only what this filter is true of, such as `{"speaker": "Mara", "metadata.topic": {"in": ["billing"]}}`. It
+                holds before any limit; docs/retrieval.md has the fields and operators.
+
+        Raises:
+            InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type.
 
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
         check_text(query, "query")
+        passing = filter_of(where)
         derive(self._engine, self._namespace)
         return recall_from(
-            self._engine, Scope(self._namespace, below), query, k=k, kinds=None if kinds is None else tuple(kinds)
+            self._engine,
+            Scope(self._namespace, below),
+            query,
+            k=k,
+            kinds=None if kinds is None else tuple(kinds),
+            where=passing,
         )
 
-    def retrieve(self, query: str, k: int = 5) -> list[Hit]:
+    def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
-        return list(self.recall(query, k))
+        return list(self.recall(query, k, where=where))
 
     def profile(self, subject: str = "user") -> Profile:
         """What is currently known about somebody: `"user"`, or a speaker's or third person's name.

@@ -11,10 +11,12 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from bethink.models import Embedder
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
 from bethink.retrieval.terms import query_terms
-from bethink.storage.base import Found, InView, Scope, Search
+from bethink.storage.base import Filter, Found, InView, Scope, Search
 
 __all__ = ["Searchable", "recall"]
 
@@ -40,10 +42,11 @@ def recall(
     now: datetime,
     kinds: tuple[Searchable, ...] | None = None,
     in_view: InView | None = None,
+    where: Filter | None = None,
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> RecallResult:
-    """The at most `k` best answers that are not `in_view`, or none with the reason. `search` and `speakers` are the store's;
-    each is called once. Each step is done within the `span` of its name.
+    """The at most `k` best answers that `where` is true of and that are not `in_view`, or none with the reason. `search` and
+    `speakers` are the store's; each is called once. Each step is done within the `span` of its name.
     """
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
@@ -53,7 +56,12 @@ def recall(
             vector = embedder.embed([without_names(query, names)])[0].tobytes()
     limit = max(_CANDIDATES, k)
     with span("recall.search"):
-        request = Search(scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit, in_view=in_view)
+        request = Search(
+            scope=scope, terms=terms, vector=vector, kinds=kinds or _KINDS, limit=limit, in_view=in_view, where=where
+        )
         found = search(request)
     with span("recall.rank"):
-        return rank(found, query, terms, names=names, beside=in_view is not None, k=k, now=now, ranker=ranker)
+        ranked = rank(found, query, terms, names=names, beside=in_view is not None, k=k, now=now, ranker=ranker)
+    if where is not None and found.units and query.strip() and not found.candidates:
+        return msgspec.structs.replace(ranked, empty_reason="nothing that passes the filter matches the query")
+    return ranked

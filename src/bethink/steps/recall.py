@@ -8,7 +8,7 @@ from bethink.engine import Engine
 from bethink.errors import MissingExtra
 from bethink.retrieval.rank import RecallResult
 from bethink.retrieval.recall import Searchable, recall
-from bethink.storage.base import InView, Pending, Put, Scan, Scope
+from bethink.storage.base import Filter, InView, Pending, Put, Scan, Scope
 from bethink.values import Namespace
 
 __all__ = ["embed_pending", "recall_from", "reembed"]
@@ -24,8 +24,9 @@ def recall_from(
     k: int | None = None,
     kinds: tuple[Searchable, ...] | None = None,
     in_view: InView | None = None,
+    where: Filter | None = None,
 ) -> RecallResult:
-    """The best answers to a query within a scope that are not in view, or none, with the reason."""
+    """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason."""
     with engine.telemetry.span("recall", namespace=scope.namespace) as span:
         with engine.telemetry.span("recall.embed"):
             embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
@@ -40,6 +41,7 @@ def recall_from(
             k=engine.settings.recall_limit if k is None else k,
             kinds=kinds,
             in_view=in_view,
+            where=where,
             span=engine.telemetry.span,
         )
         span.add(hits=len(found))

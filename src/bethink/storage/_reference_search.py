@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from typing import Any
 
 from bethink.messages import Message
 from bethink.records import AnyRecord, Summary
 from bethink.storage._reference_state import State, Unit, in_scope
-from bethink.storage.base import Candidate, Found, InView, Scope, Search
+from bethink.storage.base import Candidate, Found, InView, Scope, Search, fields_of, passes
 from bethink.storage.derive import speaker_of
 
 __all__ = ["search", "speakers", "unit_text"]
@@ -71,8 +72,14 @@ def speakers(state: State, scope: Scope) -> tuple[str, ...]:
 def _eligible(state: State, unit: Unit, request: Search) -> bool:
     thing = _thing(state, unit)
     if isinstance(thing, Message):
-        return "message" in request.kinds
-    return thing.kind in request.kinds and (thing.current or not request.current)
+        chosen = "message" in request.kinds
+    else:
+        chosen = thing.kind in request.kinds and (thing.current or not request.current)
+    return chosen and (request.where is None or passes(request.where, _fields(state, unit, thing)))
+
+
+def _fields(state: State, unit: Unit, thing: Message | AnyRecord) -> dict[str, Any]:
+    return fields_of(thing, unit.thread_id, state.thread(unit.namespace, unit.thread_id).tiers if unit.seq else {})
 
 
 class _Seen:

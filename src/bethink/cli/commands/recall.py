@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bethink.cli.options import Answer, Run, verb
+from bethink.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bethink.cli.render import Page
@@ -34,6 +36,8 @@ def register(app: typer.Typer) -> None:
         'bethink recall "where does she live" --user mara',
         'bethink recall "dinner" -k 3 --kind insight --kind note --user mara',
         'bethink recall "release date" --namespace acme --below --json',
+        """bethink recall "refund" --where '{"speaker": "Mara", "metadata.topic": {"in": ["billing", "orders"]}}'""",
+        """bethink recall "refund" --where '{"at": {"gte": "2026-03-01T00:00:00Z"}, "not": {"trust": "external"}}'""",
     )(recall)
 
 
@@ -43,11 +47,33 @@ def recall(
     k: Annotated[int | None, typer.Option("-k", "--limit", min=1, help="At most so many.", show_default="8")] = None,
     kind: Annotated[list[_Kind] | None, typer.Option(help="Only things of this kind; may be repeated.")] = None,
     below: Annotated[bool, typer.Option("--below", help="Also search the namespaces below.")] = False,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="A filter (docs/retrieval.md): only what it is true of."),
+    ] = None,
 ) -> Answer:
     """Find the best answers to a query; possibly none."""
+    passing = None if where is None else _where(where)
     with run.memory() as memory:
-        found = memory.recall(query, k, kinds=[each.value for each in kind] if kind else None, below=below)
+        found = memory.recall(query, k, kinds=[each.value for each in kind] if kind else None, below=below, where=passing)
     return Answer(facts_of(found), lambda page: _show(page, found))
+
+
+def _where(text: str) -> Any:
+    """A filter from the command line. Of a key given twice, JSON would keep the last and so find more than was asked for."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = dict(pairs)
+        if len(keys) < len(pairs):
+            raise InvalidInput("where", "the same key twice in one object", 'join the two: {"and": [{...}, {...}]}')
+        return keys
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except InvalidInput:
+        raise
+    except (ValueError, RecursionError):
+        raise InvalidInput("where", "no JSON", """write it as '{"metadata.topic": "billing"}'""") from None
 
 
 def facts_of(found: RecallResult) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError
 from bethink.models import Fingerprint
 from bethink.storage.base.checkpoints import Prune, Save
+from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
@@ -52,22 +53,30 @@ from bethink.values import Namespace
 
 __all__ = [
     "Acquire",
+    "And",
     "Append",
     "Appended",
     "Attempt",
     "Candidate",
     "Cite",
+    "Compare",
+    "Contains",
     "Cursor",
+    "Exists",
     "FailureReason",
     "Fetched",
+    "Filter",
     "Fold",
     "Forget",
     "ForgetReceipt",
     "Found",
     "Get",
+    "In",
     "InView",
     "Lease",
     "Mark",
+    "Not",
+    "Or",
     "Page",
     "Pending",
     "Problem",
@@ -89,6 +98,8 @@ __all__ = [
     "Transcript",
     "Verification",
     "What",
+    "fields_of",
+    "passes",
 ]
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from bethink.messages import Trust
 from bethink.records import RecordKind
+from bethink.storage.base.filters import Filter
 from bethink.storage.base.scope import Scope
 from bethink.values import Namespace
 
@@ -37,10 +38,12 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     Contract:
         - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
           pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
-          more than four times `limit`, and `kinds` names all; where something is in view, only if it finds `limit` others.
+          more than four times `limit`, and `kinds` names all; where something is in view, or there is a filter `where`, only if
+          it finds `limit` others.
         - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
           `vector` is None.
-        - filters (`scope`, `kinds`, `current`, `in_view`) hold inside each leg, before any limit.
+        - filters (`scope`, `kinds`, `current`, `in_view`, `where`) hold inside each leg, before any limit.
+        - what `where` is not true of is no candidate (see `filters`), and nothing else changes by it, the statistics included.
         - what is `in_view` is no candidate, and nothing else changes by it: the statistics are those of all units in scope.
         - the union of both is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
@@ -53,6 +56,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 200
     current: bool = True
     in_view: InView | None = None
+    where: Filter | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

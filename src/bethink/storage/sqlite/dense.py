@@ -91,6 +91,12 @@ class Similarities:
                 chosen[space.at(left_out)] = False
                 self._parts.append((space, space.matrix @ vector, chosen))
 
+    def keep(self, units: Iterable[int]) -> None:
+        """Of the eligible vectors, those of `units` alone are from now on."""
+        kept = np.fromiter(units, dtype=np.int64)
+        for space, _, chosen in self._parts:
+            chosen &= np.isin(space.units, kept)
+
     def best(self, limit: int) -> dict[int, float]:
         """The units with the highest similarity, highest first; equal ones by unit number."""
         if not self._parts or limit < 1:

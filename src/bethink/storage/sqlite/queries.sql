@@ -420,6 +420,33 @@ SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon, 0.0, 1.0)
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid NOT IN (SELECT value FROM json_each(?))
 ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
 
+-- name: match_best_passing
+-- As `match_best_but`, of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
+SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND CASE u.kind
+  WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
+  ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END
+ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+
+-- name: units_passing
+-- Those of a list of units that pass a filter.
+SELECT u.id FROM json_each(?) l CROSS JOIN units u ON u.id = l.value WHERE CASE u.kind
+  WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
+  ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END;
+
+-- name: messages_passing
+-- Those of a list of numbers of messages.
+SELECT m.id FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN threads t ON t.id = m.thread WHERE :message;
+
+-- name: all_passing
+-- All units of a scope that do. (CROSS JOIN: a thread's messages lie together.)
+SELECT m.unit FROM namespaces n CROSS JOIN threads t ON t.namespace = n.id
+  CROSS JOIN messages m ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295
+WHERE n.path >= ? AND n.path < ? AND m.unit IS NOT NULL AND :message
+UNION ALL
+SELECT r.unit FROM namespaces n CROSS JOIN records r ON r.namespace = n.id
+WHERE n.path >= ? AND n.path < ? AND r.unit IS NOT NULL AND :record;
+
 -- name: in_view
 -- Number and unit of what is in view, of namespace ?1: the messages of thread ?2 in a list of spans (?3); those of other threads with
 -- the id of one of them, first the listed ones, then those in tails that are not; the records of a list of ids (?4), numbered 0.

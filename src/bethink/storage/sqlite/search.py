@@ -9,7 +9,8 @@ rarest up until they occur often enough in all (`_LOOKED_AT`); the others count 
 passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
 `bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is chosen by BM25
 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the messages in the tails (tail.py).
-What is in view already is looked up first, by ranges of message numbers, and no leg sees it.
+What is in view already is looked up first, by ranges of message numbers, and no leg sees it. A filter is part of each leg's own
+query (filters.py).
 Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bethink.storage.base import Candidate, Found, Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import FIRST_KEY, Tails, Unsettled
 from bethink.storage.sqlite.units import last_unit
@@ -157,7 +159,8 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
     pending = units - sum(row[4] for row in namespaces)
 
     without = _in_view(database, request, namespaces)
-    lexicon = _Lexicon(database, request, namespaces, tail, without)
+    passing = None if request.where is None else Passing(database, request.scope, request.where)
+    lexicon = _Lexicon(database, request, namespaces, tail, without, passing)
     frequency = lexicon.frequency(frequencies)
     best = lexicon.best(frequency)
     cosines: dict[int, float] = {}
@@ -167,7 +170,8 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
 
         filled = [spaces().fresh(database, row[0], row[4], row[5]) for row in namespaces if row[4]]
         similarities = Similarities(filled, request.vector, request.kinds, request.current, without.units)
-        cosines = similarities.best(request.limit)
+        limit = request.limit
+        cosines = similarities.best(limit) if passing is None else passing.nearest(similarities, limit)
 
     rows = {row[0]: row for row in _rows(database, {*best, *cosines}, tail)}
     known = lexicon.tail
@@ -210,7 +214,13 @@ class _Lexicon:
     """The lexical leg of one search: the rows of the lexicon, and the messages in the tails."""
 
     def __init__(
-        self, database: Database, request: Search, namespaces: list[Row], tail: list[Unsettled], without: _LeftOut
+        self,
+        database: Database,
+        request: Search,
+        namespaces: list[Row],
+        tail: list[Unsettled],
+        without: _LeftOut,
+        passing: Passing | None,
     ) -> None:
         self._database = database
         self._request = request
@@ -219,6 +229,7 @@ class _Lexicon:
         self._units = sum(row[2] for row in namespaces)
         self._scope = _scope_tag(database, request, namespaces, self._units)
         self._without = without
+        self._passing = passing
         self.tail = {message.key: self._in(message) for message in tail}
 
     def frequency(self, frequencies: Frequencies) -> dict[str, int]:
@@ -246,12 +257,17 @@ class _Lexicon:
             # Frequencies are of all kinds: they do not say how many there are of some.
             rarest = self._rarest(terms, frequency) if set(request.kinds) == set(_KINDS) else len(terms)
             found = self._matching(terms[:rarest])
-            # What holds a rare term may all be in view: then a commoner one tells too.
-            while len(found) < request.limit and rarest < len(terms) and (without.units or without.keys):
+            # What holds a rare term may all be in view, or not pass: then a commoner one tells too.
+            fewer = self._passing is not None or without.units or without.keys
+            while fewer and len(found) < request.limit and rarest < len(terms):
                 rarest += 1
                 found = self._matching(terms[:rarest])
         if "message" in request.kinds:
-            found += (key for key, counted in self.tail.items() if counted.counts and key not in without.keys)
+            keys = [key for key, counted in self.tail.items() if counted.counts and key not in without.keys]
+            if self._passing is not None and keys:
+                passing = self._passing.messages(key - FIRST_KEY for key in keys)
+                keys = [key for key in keys if key - FIRST_KEY in passing]
+            found += keys
         return found
 
     def _matching(self, terms: list[str]) -> list[int]:
@@ -264,6 +280,8 @@ class _Lexicon:
         if request.current:
             # What is left out is rare; a tag of all others would make FTS5 walk through every row.
             query = f'({query}) NOT tags : "retired"'
+        if self._passing is not None:
+            return self._passing.matching(query, self._without.units, request.limit)
         if self._without.units:
             rows = self._database.execute(q.match_best_but, (query, listed(self._without.units), request.limit))
         else:

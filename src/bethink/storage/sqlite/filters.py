@@ -1,0 +1,298 @@
+"""A filter as bound SQL, and the units that pass it.
+
+    Filter ─ _Side ─▶ Condition over a message (m, its thread t)  ─┐
+                    ▶ Condition over a record (r)                 ─┴─▶ Passing: asked by each leg, for as many as it needs
+
+Values and keys are parameters, never text of a statement. Every condition is 1 or 0 and never NULL, so that NOT is the opposite
+(`IS` where a side may be missing). The lexical leg tests the rows that its words match. The dense leg tests the nearest few
+of all; only where too few of them pass are all units of the scope tested, in one query, and made its mask. To test a unit
+reads its body, some 2 µs.
+
+SQLite's JSON paths cannot name a key with a quote or a backslash in it (in older versions, none that JSON escapes); such a path
+is walked key by key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from bethink.storage.base import And, Compare, Contains, Exists, Filter, In, Not, Or, Scope
+from bethink.storage.base.filters import METADATA, Comparison, Scalar, unknown_node
+from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.values import listed, micros, path_range
+
+if TYPE_CHECKING:
+    from bethink.storage.sqlite.dense import Similarities
+
+__all__ = ["Condition", "Passing", "of_message", "of_record"]
+
+Parameter: TypeAlias = str | int | float | None
+_Test: TypeAlias = Compare | In | Contains | Exists
+
+_AHEAD = 4
+"""So many times as many as are wanted are tested, of the nearest, before all units are."""
+
+_OPERATORS: dict[Comparison, str] = {"eq": "=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+_LISTED = "(SELECT value FROM json_each(?))"
+_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
+
+
+class Condition(NamedTuple):
+    """An expression that is 1 or 0, and the values of its question marks in their order."""
+
+    sql: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+_NEVER = Condition("0")
+
+
+class _Side(NamedTuple):
+    """Where the fields of messages are, or those of records.
+
+    Attributes:
+        columns: an expression for each field that is no metadata; one that is not here is missing.
+        body: the JSON that holds the metadata.
+        time: a time in the form of the column "at".
+    """
+
+    columns: dict[str, str]
+    body: str
+    time: Callable[[datetime], str | int]
+
+
+def _sortable(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds")[:26]
+
+
+_TIER = "coalesce((SELECT x.tier FROM tiers x WHERE x.message = m.id), json_extract(CAST(m.body AS TEXT), '$.tier'), 'working')"
+_MESSAGE = _Side(
+    columns={
+        "at": "m.created_at",
+        "kind": "'message'",
+        "pinned": f"(m.role IN ('system', 'developer') OR {_TIER} = 'permanent')",
+        "role": "m.role",
+        "speaker": "coalesce(nullif(json_extract(CAST(m.body AS TEXT), '$.name'), ''), m.role)",
+        "thread_id": "t.thread_id",
+        "tier": _TIER,
+        "trust": "CASE WHEN json_extract(CAST(m.body AS TEXT), '$.external') THEN 'external' "
+        "WHEN m.role IN ('assistant', 'tool') THEN m.role ELSE 'user' END",
+    },
+    body="CAST(m.body AS TEXT)",
+    time=micros,
+)
+_RECORDED = "json_extract(CAST(r.body AS TEXT), '$.recorded_at')"
+_RECORD = _Side(
+    columns={
+        # Written with as few digits as it needs: of one length, texts are in the order of their times.
+        "at": f"substr({_RECORDED}, 1, 19) "
+        f"|| CASE length({_RECORDED}) WHEN 20 THEN '.000000' ELSE substr({_RECORDED}, 20, 7) END",
+        "kind": "r.kind",
+        "pinned": "r.pinned",
+        "thread_id": "r.thread_id",
+        "trust": "json_extract(CAST(r.body AS TEXT), '$.trust')",
+    },
+    body="CAST(r.body AS TEXT)",
+    time=_sortable,
+)
+
+
+def of_message(where: Filter) -> Condition:
+    """Over a row `m` of messages and the row `t` of its thread."""
+    return _condition(where, _MESSAGE)
+
+
+def of_record(where: Filter) -> Condition:
+    """Over a row `r` of records."""
+    return _condition(where, _RECORD)
+
+
+def _condition(node: Filter, side: _Side) -> Condition:
+    match node:
+        case And(parts):
+            # Those that read no body go first: SQLite leaves the rest once one is false.
+            return _joined("AND", [_condition(part, side) for part in sorted(parts, key=_cost)])
+        case Or(parts):
+            return _joined("OR", [_condition(part, side) for part in sorted(parts, key=_cost)])
+        case Not(part):
+            inner = _condition(part, side)
+            return Condition(f"(NOT {inner.sql})", inner.parameters)
+        case Compare() | In() | Contains() | Exists():
+            name, *keys = node.field
+            return _of_json(side, keys, node) if name == METADATA else _of_column(side.columns.get(name), side, node)
+    raise unknown_node(node)
+
+
+def _cost(node: Filter) -> int:
+    match node:
+        case And(parts) | Or(parts):
+            return max(map(_cost, parts), default=0)
+        case Not(part):
+            return _cost(part)
+        case Compare() | In() | Contains() | Exists():
+            return 0 if node.field[0] in ("at", "kind", "role", "thread_id") else 1
+    raise unknown_node(node)
+
+
+def _of_column(column: str | None, side: _Side, node: _Test) -> Condition:
+    if column is None or isinstance(node, Contains):
+        return _NEVER
+    if isinstance(node, Exists):
+        return Condition(f"({column} IS NOT NULL)")
+    if isinstance(node, Compare):
+        return Condition(f"(({column} {_OPERATORS[node.op]} ?) IS 1)", (_bound(node.value, side),))
+    return Condition(f"(({column} IN {_LISTED}) IS 1)", (listed([_bound(value, side) for value in node.values]),))
+
+
+def _joined(by: Literal["AND", "OR"], parts: Sequence[Condition]) -> Condition:
+    if not parts:
+        return Condition("1") if by == "AND" else _NEVER
+    sql = f" {by} ".join([part.sql for part in parts])
+    return Condition(f"({sql})", tuple([parameter for part in parts for parameter in part.parameters]))
+
+
+def _bound(value: Scalar, side: _Side) -> Parameter:
+    return side.time(value) if isinstance(value, datetime) else value
+
+
+# -- metadata -------------------------------------------------------------------------------------------------------------
+
+
+class _Found(NamedTuple):
+    """What is at a path of keys.
+
+    Attributes:
+        type: its type as json_type names it, NULL where there is nothing.
+        value: the value, of a list or object its JSON.
+        items: a row e of type, atom for each item, if it is a list.
+    """
+
+    type: Condition
+    value: Condition
+    items: Condition
+
+
+def _of_json(side: _Side, keys: Sequence[str], node: _Test) -> Condition:
+    """A test of what is at a path of keys below the metadata."""
+    if not any(_ESCAPED.search(key) for key in keys):
+        at = ("$" + "".join(f'."{key}"' for key in (METADATA, *keys)),)
+        found = _Found(
+            Condition(f"json_type({side.body}, ?)", at),
+            Condition(f"json_extract({side.body}, ?)", at),
+            Condition(f"json_each({side.body}, ?) e", at),
+        )
+        return _json_test(found, node)
+    depths = range(1, len(keys) + 1)
+    last = f"k{len(keys)}"
+    test = _json_test(
+        _Found(
+            Condition(f"{last}.type"),
+            Condition(f"{last}.value"),
+            Condition(f"json_each(CASE {last}.type WHEN 'array' THEN {last}.value END) e"),
+        ),
+        node,
+    )
+    walk = [f"json_each({side.body}, '$.{METADATA}') k1"]
+    walk += [f"json_each(CASE k{depth}.type WHEN 'object' THEN k{depth}.value END) k{depth + 1}" for depth in depths[:-1]]
+    named = " AND ".join(f"k{depth}.key = ?" for depth in depths)
+    sql = f"EXISTS (SELECT 1 FROM {' CROSS JOIN '.join(walk)} WHERE {named} AND {test.sql})"  # noqa: S608 - keys are bound
+    return Condition(sql, (*keys, *test.parameters))
+
+
+def _json_test(found: _Found, node: _Test) -> Condition:
+    if isinstance(node, Exists):
+        return Condition(f"({found.type.sql} IS NOT NULL)", found.type.parameters)
+    if isinstance(node, Compare):
+        return _json_compares(found, node.op, node.value)
+    return _json_in(found, node.values) if isinstance(node, In) else _json_contains(found, node.value)
+
+
+def _json_compares(found: _Found, op: Comparison, value: Scalar) -> Condition:
+    kind, held = found.type, found.value
+    if value is None or isinstance(value, bool):
+        if op != "eq":
+            return _NEVER
+        return Condition(f"({kind.sql} IS {_literal(value)})", kind.parameters)
+    # `IS` and the type first: what is compared is never NULL then.
+    return Condition(
+        f"({_typed(kind.sql, value)} AND {held.sql} {_OPERATORS[op]} ?)",
+        (*kind.parameters, *held.parameters, *_plain(value)),
+    )
+
+
+def _json_in(found: _Found, values: Sequence[Scalar]) -> Condition:
+    kind, held = found.type, found.value
+    parts = [_json_compares(found, "eq", value) for value in values if value is None or isinstance(value, bool)]
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    texts = [value for value in values if isinstance(value, str)]
+    for chosen in (numbers, texts):
+        if chosen:
+            sql = f"({_typed(kind.sql, chosen[0])} AND {held.sql} IN {_LISTED})"
+            parts.append(Condition(sql, (*kind.parameters, *held.parameters, listed(chosen))))
+    return _joined("OR", parts)
+
+
+def _json_contains(found: _Found, value: Scalar) -> Condition:
+    kind, items = found.type, found.items
+    is_it = _json_compares(_Found(Condition("e.type"), Condition("e.atom"), _NEVER), "eq", value)
+    sql = f"({kind.sql} IS 'array' AND EXISTS (SELECT 1 FROM {items.sql} WHERE {is_it.sql}))"  # noqa: S608 - as above
+    return Condition(sql, (*kind.parameters, *items.parameters, *is_it.parameters))
+
+
+def _literal(value: bool | None) -> str:
+    """The name of the type that holds this value alone."""
+    return "'null'" if value is None else "'true'" if value else "'false'"
+
+
+def _typed(kind: str, value: Scalar) -> str:
+    """That something is of the type of a text or number. `IS` takes no list and `IN` gives NULL, hence the coalesce."""
+    return f"{kind} IS 'text'" if isinstance(value, str) else f"coalesce({kind}, '') IN ('integer', 'real')"
+
+
+def _plain(value: Scalar) -> tuple[Parameter, ...]:
+    assert not isinstance(value, datetime), "metadata has no times"
+    return (value,)
+
+
+# -- what passes ----------------------------------------------------------------------------------------------------------
+
+
+class Passing:
+    """The units of a scope that pass a filter, as far as a leg asks."""
+
+    def __init__(self, database: Database, scope: Scope, where: Filter) -> None:
+        self._database, self._scope = database, scope
+        self._message, self._record = of_message(where), of_record(where)
+        self._both = (*self._message.parameters, *self._record.parameters)
+
+    def _query(self, frame: str) -> str:
+        return frame.replace(":message", self._message.sql).replace(":record", self._record.sql)
+
+    def matching(self, query: str, without: Collection[int], limit: int) -> list[int]:
+        """The best rows of the lexicon for a query in FTS5's language, without some units."""
+        parameters = (query, listed(without), *self._both, limit)
+        return [unit for (unit,) in self._database.execute(self._query(q.match_best_passing), parameters)]
+
+    def messages(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those of some messages, by their numbers."""
+        parameters = (listed(numbers), *self._message.parameters)
+        return frozenset([number for (number,) in self._database.execute(self._query(q.messages_passing), parameters)])
+
+    def nearest(self, similarities: Similarities, limit: int) -> dict[int, float]:
+        """The units with the highest similarity, highest first. `similarities` may be left with those that pass alone."""
+        ahead = similarities.best(_AHEAD * limit)
+        rows = self._database.execute(self._query(q.units_passing), (listed(ahead), *self._both))
+        found = frozenset([unit for (unit,) in rows])
+        if len(found) < limit <= len(ahead) // _AHEAD:
+            similarities.keep(self._all())
+            return similarities.best(limit)
+        return dict([(unit, value) for unit, value in ahead.items() if unit in found][:limit])
+
+    def _all(self) -> list[int]:
+        scope = path_range(self._scope)
+        parameters = (*scope, *self._message.parameters, *scope, *self._record.parameters)
+        return [unit for (unit,) in self._database.execute(self._query(q.all_passing), parameters)]
