@@ -31,6 +31,7 @@ from bethink.storage.base import (
     Attempt,
     Cite,
     Cursor,
+    Filter,
     Fold,
     Forget,
     Found,
@@ -54,7 +55,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import START, HashEmbedder
-from bethink.testing.strategies import histories
+from bethink.testing.strategies import filters, histories
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -521,8 +522,9 @@ class StoreMachine(RuleBasedStateMachine):
         near=st.none() | _texts,
         kinds=st.just(set(_KINDS)) | st.sets(st.sampled_from(_KINDS)),
         current=st.booleans(),
+        where=st.none() | filters(),
     )
-    def search(self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool) -> None:
+    def search(self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool, where: Filter | None) -> None:
         request = Search(
             scope=scope,
             terms=tuple(dict.fromkeys(index_terms(query).split())),
@@ -530,6 +532,7 @@ class StoreMachine(RuleBasedStateMachine):
             kinds=tuple(sorted(kinds)),
             limit=1000,
             current=current,
+            where=where,
         )
         self.both(lambda store: store.search(request), _comparable)
 

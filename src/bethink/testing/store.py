@@ -19,6 +19,7 @@ import pytest
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
     "_in_view",
+    "_filters",
     "_marks",
     "_states",
     "_usage",
@@ -32,6 +33,7 @@ from bethink.testing._contract_checkpoints import (  # noqa: E402
     PruneContract,
     SaveContract,
 )
+from bethink.testing._contract_filters import FilterContract, FilterFieldContract, FilterMetadataContract  # noqa: E402
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
 from bethink.testing._contract_in_view import InViewContract  # noqa: E402
@@ -60,6 +62,9 @@ class StoreContract(
     ScanContract,
     SearchContract,
     InViewContract,
+    FilterContract,
+    FilterFieldContract,
+    FilterMetadataContract,
     NamespaceContract,
     RevisionContract,
     SpeakersContract,

@@ -4,6 +4,7 @@ texts, namespaces     values that are legal and awkward: many scripts, wildcards
 messages              one message that stands alone
 histories             messages that may be appended to an empty thread, in order: turns, parallel calls with results in any
                       order or late or never, reasoning, system messages, clocks that stand still or run backwards
+metadata, filters     a caller's JSON, and filters over it and over the other fields, often true of something
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from bethink.messages import Message, Part, Tier, ToolCall
+from bethink.storage.base import And, Compare, Contains, Exists, Filter, In, Not, Or
+from bethink.storage.base.filters import FieldPath
 from bethink.testing.doubles import START
 from bethink.values import Namespace
 
-__all__ = ["histories", "messages", "namespaces", "texts"]
+__all__ = ["filters", "histories", "messages", "metadata", "namespaces", "texts"]
 
 _PHRASES = (
     "I live in Lisbon",
@@ -71,7 +74,7 @@ _IN_PARTS = st.sampled_from((False, False, False, False, True))
 _NAMES = st.sampled_from((None, None, "Ada"))
 _ANY_TIER = st.sampled_from(("working", "working", "working", *_TIERS))
 _EXTERNAL = st.sampled_from((False, False, False, True))
-_METADATA = st.sampled_from(({}, {}, {"lang": "pt", "n": [1, None, {"ok": True}]}))
+_METADATA = st.sampled_from(({}, {}, {"lang": "pt", "n": [1, None, {"ok": True}]}, {"a": {"a.b": 1}, '"': None, "n": 0.5}))
 
 
 @st.composite
@@ -107,6 +110,61 @@ def histories(draw: st.DrawFn, *, min_size: int = 0, max_size: int = 24, prefix:
         else:
             history.append(_turn(draw, ident, minutes))
     return history
+
+
+# Few keys and values, the awkward ones among them, so that a filter often meets what it asks for.
+_KEYS = st.sampled_from(("a", "b", "n", "lang", "a.b", '"', "\\", "$", "", "é", "\n"))
+_TEXTS_KEPT = st.sampled_from(("", "1", "true", "null", "pt", "a", "é", "e\u0301", "z", "\U0001f600", "\n", '"'))
+_NUMBERS = st.sampled_from((0, 1, 1.0, 0.5, -0.0, 2**53, 2**53 + 1, float(2**53), 2**63 - 1, -(2**63), 1e300, 5e-324))
+_SCALARS = st.sampled_from((True, False, None)) | _NUMBERS | _TEXTS_KEPT | st.floats(allow_nan=False, allow_infinity=False)
+_JSON = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3), max_leaves=5
+)
+_BELOW = st.lists(_KEYS, min_size=1, max_size=3).map(lambda keys: ("metadata", *keys))
+_OF_FIELD: dict[str, st.SearchStrategy[Any]] = {
+    "at": st.integers(-3, 3).map(lambda minutes: START + timedelta(minutes=minutes)),
+    "kind": st.sampled_from(("message", "note", "insight", "summary")),
+    "pinned": st.booleans(),
+    "role": _ROLES,
+    "speaker": st.sampled_from(("Ada", "user", "assistant", "nobody")),
+    "thread_id": st.sampled_from(("t", "fork", "a")),
+    "tier": st.sampled_from(_TIERS),
+    "trust": st.sampled_from(("user", "assistant", "tool", "external")),
+}
+_FIELDS = st.sampled_from(sorted(_OF_FIELD)).map(lambda name: (name,))
+_PATHS: st.SearchStrategy[FieldPath] = _BELOW | _BELOW | _FIELDS
+_ORDERS = st.sampled_from(("lt", "lte", "gt", "gte"))
+
+
+def metadata() -> st.SearchStrategy[dict[str, Any]]:
+    """JSON of a caller's own, such as `messages.checked` takes."""
+    return st.dictionaries(_KEYS, _JSON, max_size=3)
+
+
+def filters(*, max_leaves: int = 6) -> st.SearchStrategy[Filter]:
+    """Filters as `retrieval.filters.filter_of` makes them."""
+
+    def joined(inner: st.SearchStrategy[Filter]) -> st.SearchStrategy[Filter]:
+        parts = st.lists(inner, min_size=1, max_size=3).map(tuple)
+        return parts.map(And) | parts.map(Or) | inner.map(Not)
+
+    return st.recursive(_PATHS.flatmap(_test_of), joined, max_leaves=max_leaves)
+
+
+def _test_of(field: FieldPath) -> st.SearchStrategy[Filter]:
+    """A test of one field."""
+    values = _SCALARS if field[0] == "metadata" else _OF_FIELD[field[0]]
+    tests: list[st.SearchStrategy[Filter]] = [
+        values.map(lambda value: Compare(field, "eq", value)),
+        st.lists(values, max_size=4).map(lambda several: In(field, tuple(several))),
+        st.just(Exists(field)),
+    ]
+    if field[0] == "metadata":
+        ordered = values.filter(lambda value: value is not None and not isinstance(value, bool))
+        tests += [st.builds(Compare, st.just(field), _ORDERS, ordered), values.map(lambda value: Contains(field, value))]
+    elif field[0] == "at":
+        tests.append(st.builds(Compare, st.just(field), _ORDERS, values))
+    return st.one_of(tests)
 
 
 def _turn(draw: st.DrawFn, ident: str, minutes: int) -> Message:
