@@ -142,9 +142,13 @@ def test_the_message_before_tells_more_than_the_one_after() -> None:
 
 def test_a_neighbour_is_near_in_the_same_thread_only() -> None:
     held = candidate("holiday plans", seq=4)
-    others = [candidate(f"fine {number}", **place) for number, place in enumerate(
-        [{"seq": 7}, {"seq": 5, "thread_id": "u"}, {"seq": 5, "namespace": ("acme", "v")}, {"seq": 5, "kind": "summary"}]
-    )]  # fmt: skip
+    places: list[dict[str, Any]] = [
+        {"seq": 7},
+        {"seq": 5, "thread_id": "u"},
+        {"seq": 5, "namespace": ("acme", "v")},
+        {"seq": 5, "kind": "summary"},
+    ]
+    others = [candidate(f"fine {number}", **place) for number, place in enumerate(places)]
     assert [hit.score for hit in ask("holiday", held, *others)][1:] == [0, 0, 0, 0]
 
 

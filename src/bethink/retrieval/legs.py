@@ -13,7 +13,7 @@ Counts of neighbours are added before they are saturated: what a message says it
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -22,26 +22,26 @@ from bethink.retrieval.passages import WINDOW, best_passage
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
-__all__ = ["NEIGHBOURS", "Words", "meaning", "meanings", "place_of", "term_weights"]
+__all__ = ["Around", "Words", "meaning", "meanings", "neighbours", "term_weights"]
 
-NEIGHBOURS = ((-1, 0.5), (-2, 0.3), (1, 0.3), (2, 0.15))
+_NEIGHBOURS = ((-1, 0.5), (-2, 0.3), (1, 0.3), (2, 0.15))
 """Seqs away, and the share of theirs that a message has."""
 
-Place: TypeAlias = tuple[Namespace, str, int]
+Around: TypeAlias = Sequence[tuple[int, float]]
+"""Positions of neighbours, and the share of each."""
 
 
-def place_of(candidate: Candidate) -> Place | None:
-    """Where a message stands; None for a record, which has no neighbours."""
-    if candidate.kind != "message" or candidate.thread_id is None:
-        return None
-    return candidate.namespace, candidate.thread_id, candidate.seq
-
-
-def _around(place: Place | None) -> Sequence[tuple[Place, float]]:
-    if place is None:
-        return ()
-    namespace, thread, seq = place
-    return [((namespace, thread, seq + step), share) for step, share in NEIGHBOURS]
+def neighbours(candidates: Sequence[Candidate]) -> list[Around]:
+    """Of each candidate, which of the others are at most two messages away in its thread. A record has none."""
+    threads: dict[tuple[Namespace, str], dict[int, int]] = {}
+    for index, each in enumerate(candidates):
+        if each.kind == "message" and each.thread_id is not None:
+            threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = index
+    around: list[Around] = [()] * len(candidates)
+    for thread in threads.values():
+        for seq, index in thread.items():
+            around[index] = [(thread[seq + step], share) for step, share in _NEIGHBOURS if seq + step in thread]
+    return around
 
 
 # -- words ----------------------------------------------------------------------------------------------------------------
@@ -85,29 +85,24 @@ class Words(msgspec.Struct, frozen=True):
         return self._saturated(counts, length)
 
     def _worth(self, counts: Mapping[str, int], length: int) -> float:
-        return sum(self.weights.get(term, 0.0) * count for term, count in self._saturated(counts, length).items())
+        return sum(self.weights[term] * count for term, count in self._saturated(counts, length).items())
 
     def _saturated(self, counts: Mapping[str, int], length: int) -> dict[str, float]:
         mean = min(self.mean_length, WINDOW)
         damping = self.k1 * (1 - self.b + self.b * length / mean) if mean else self.k1
         return {term: count * (self.k1 + 1) / (count + damping) for term, count in counts.items()}
 
-    def alone(self, own: Mapping[str, float]) -> float:
-        """What a candidate's own counts come to, from 0 to 1: each term has half of its weight for a count of 1."""
-        return sum(weight * (y := own[term]) / (1 + y) for term, weight in self.weights.items() if term in own)
-
-    def together(
-        self, place: Place | None, own: Mapping[str, float], at: Mapping[Place, Mapping[str, float]], share: float
-    ) -> float:
-        """The same with the counts of its neighbours, a `share` of them."""
-        around = [(at[near], part * share) for near, part in _around(place) if at.get(near)]
-        if not around:
-            return self.alone(own)
-        total = 0.0
-        for term, weight in self.weights.items():
-            count = own.get(term, 0.0) + sum([counts[term] * part for counts, part in around if term in counts])
-            total += weight * count / (1 + count)
-        return total
+    def shares(self, own: Mapping[str, float], around: Iterable[tuple[Mapping[str, float], float]]) -> tuple[float, float]:
+        """What a candidate's own counts come to, and what those of its neighbours add, of each a part: together from 0 to 1.
+        Each term has half of its weight for a count of 1, two thirds for a count of 2.
+        """
+        weights = self.weights
+        alone = sum([weights[term] * count / (1 + count) for term, count in own.items()])
+        together = dict(own)
+        for counts, part in around:
+            for term, count in counts.items():
+                together[term] = together.get(term, 0.0) + part * count
+        return alone, sum([weights[term] * count / (1 + count) for term, count in together.items()]) - alone
 
 
 # -- meanings -------------------------------------------------------------------------------------------------------------
@@ -118,6 +113,6 @@ def meaning(cosine: float, alike: float) -> float:
     return min(1.0, (max(0.0, cosine) / alike) ** 2)
 
 
-def meanings(place: Place | None, own: float, at: Mapping[Place, float], share: float) -> float:
-    """A candidate's `meaning` with those of its neighbours, a `share` of them; at most 1."""
-    return min(1.0, own + share * sum([at[near] * part for near, part in _around(place) if near in at]))
+def meanings(own: float, around: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """A candidate's own `meaning`, and what those of its neighbours add, of each a part: together at most 1."""
+    return own, min(1.0 - own, sum([near * part for near, part in around]))

@@ -4,8 +4,8 @@
     dense      square of the cosine of query and candidate
     context    what the messages around it add to both (legs.py)
     speaker    takes a share away from what others said, when the query names a speaker; never a filter
-    form       more for a text that says much, less for one that ends in a question; if it is asked when, more for one that says a
-               time
+    form       more for a text that says much, less for one that ends in a question; more for one that names a time, where the
+               query asks when
     time       more for what was said at the time that the query names (dates)
 
     score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
@@ -31,7 +31,7 @@ from bethink.errors import InvalidInput
 from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
-from bethink.retrieval.legs import Words, meaning, meanings, place_of, term_weights
+from bethink.retrieval.legs import Words, meaning, meanings, neighbours, term_weights
 from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
@@ -110,7 +110,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         id: the message's or the record's.
         score: 0 to 1, higher is better, to six decimals.
-        scores: what each leg added or took, of those that did; they sum to `score`. See the head of `retrieval.rank`.
+        scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.rank`.
     """
 
     kind: Literal["message"] | RecordKind
@@ -207,44 +207,49 @@ def _scored(
     found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
 ) -> Iterator[_Scored]:
     words = Words(term_weights(found, terms, ranker.least_units), found.mean_length, ranker.k1, ranker.b)
-    places = [place_of(each) for each in found.candidates]
     counts = [words.counts(each) for each in found.candidates]
     alike = [None if each.cosine is None else meaning(each.cosine, ranker.alike) for each in found.candidates]
-    counts_at = {place: own for place, own in zip(places, counts, strict=True) if place is not None}
-    alike_at = {place: own for place, own in zip(places, alike, strict=True) if place is not None and own is not None}
     asks_when = bool(_WHEN.search(query))
-    for candidate, place, own, near in zip(found.candidates, places, counts, alike, strict=True):
+    for candidate, own, near, around in zip(found.candidates, counts, alike, neighbours(found.candidates), strict=True):
         damping = min(1.0, ranker.damping / candidate.length) if candidate.length else 1.0
-        weight = 1.0 if near is None else 1 - ranker.dense
-        alone, together = words.alone(own), words.together(place, own, counts_at, ranker.context * damping)
-        scores = {"lexical": weight * alone, "context": weight * (together - alone)}
+        part = ranker.context * damping
+        lexical, context = words.shares(own, [(counts[index], part * share) for index, share in around])
+        scores = {"lexical": lexical, "context": context}
         if near is not None:
-            scores["dense"] = ranker.dense * near
-            scores["context"] += ranker.dense * (meanings(place, near, alike_at, ranker.dense_context * damping) - near)
+            part = ranker.dense_context * damping
+            beside = [(meant, part * share) for index, share in around if (meant := alike[index]) is not None]
+            dense, more = meanings(near, beside)
+            scores["lexical"] *= 1 - ranker.dense
+            scores["dense"] = ranker.dense * dense
+            scores["context"] = (1 - ranker.dense) * context + ranker.dense * more
+        total = sum(scores.values())
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
-            scores["speaker"] = -ranker.speaker * sum(scores.values())
-        scores["form"] = _form(candidate, asks_when, ranker) * sum(scores.values())
+            scores["speaker"] = -ranker.speaker * total
+            total += scores["speaker"]
+        if total:
+            scores["form"] = _form(candidate, asks_when, ranker) * total
+            total += scores["form"]
         if cues and (fit := time_score(candidate.at, cues)):
             scores["time"] = ranker.time * fit
-        yield _bounded(candidate, scores)
+            total += scores["time"]
+        yield _bounded(candidate, scores, total)
 
 
-def _bounded(candidate: Candidate, scores: dict[str, float]) -> _Scored:
-    """What adds or takes nothing is left out; what comes to more than 1 is scaled to 1."""
-    total = sum(scores.values())
+def _bounded(candidate: Candidate, scores: dict[str, float], total: float) -> _Scored:
+    """What comes to more than 1 is scaled to 1."""
     if total > 1:
         scores = {leg: value / total for leg, value in scores.items()}
-    scores = {leg: value for leg, value in scores.items() if value or leg in ("lexical", "dense")}
     # Rounded, so that float noise of another machine's vectors does not decide between equals.
     return _Scored(candidate, scores, round(min(1.0, total), 6))
 
 
 _WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
-_SAYS_WHEN = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|week|weekend|month|year|days?|since|recently|(?:mon|tues|wednes|thurs|fri"
-    r"|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december|20\d\d)\b",
-    re.IGNORECASE,
-)
+_SAID = """
+yesterday today tonight tomorrow last next ago week weekend month year day days since recently monday tuesday wednesday thursday
+friday saturday sunday january february march april may june july august september october november december
+"""
+_TIMES = frozenset(_SAID.split())
+_TIME_WORD = re.compile(r"[a-z]{3,9}|20\d\d")
 _SHORT, _LEAST, _MOST = 20, -2.0, 1.5
 
 
@@ -253,7 +258,7 @@ def _form(candidate: Candidate, asks_when: bool, ranker: Ranker) -> float:
     share = ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
     if candidate.text.rstrip().endswith(("?", "？", "؟")):
         share -= ranker.question
-    if asks_when and _SAYS_WHEN.search(candidate.text):
+    if asks_when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):
         share += ranker.when
     return max(-1.0, share)
 
@@ -290,6 +295,7 @@ def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: flo
 
 def _hit(scored: _Scored) -> Hit:
     candidate = scored.candidate
+    told = {leg: value for leg, value in scored.scores.items() if value or leg in ("lexical", "dense")}
     return Hit(
         kind=candidate.kind,
         id=candidate.id,
@@ -301,7 +307,7 @@ def _hit(scored: _Scored) -> Hit:
         trust=candidate.trust,
         at=candidate.at,
         score=scored.score,
-        scores=scored.scores,
+        scores=told,
     )
 
 

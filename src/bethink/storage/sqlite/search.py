@@ -336,9 +336,11 @@ class _Lexicon:
 
     def _count(self, length: int, terms: str) -> _Counted:
         wanted = self._wanted
+        words = terms.split(" ")
         positions: dict[str, tuple[int, ...]] = {}
-        for place, word in [(place, word) for place, word in enumerate(terms.split(" ")) if word in wanted]:
-            positions[word] = (*positions.get(word, ()), place)
+        if not wanted.isdisjoint(words):
+            for place, word in [(place, word) for place, word in enumerate(words) if word in wanted]:
+                positions[word] = (*positions.get(word, ()), place)
         return _Counted(positions, length)
 
 
