@@ -1,6 +1,7 @@
 """Step 6: from a question to the messages and records that answer it.
 
     terms    text → terms, the same for every backend, on the way in and on the way out
+    dates    the times that a text names → stretches of the calendar, and how well a moment fits them
     rank     candidates and their statistics → hits, each with its scores
     legs     the words and the meaning of a candidate and of the messages around it, as numbers
     passages a long text by its best passage

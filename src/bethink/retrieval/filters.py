@@ -285,6 +285,8 @@ def _time(given: object, where: str) -> datetime:
             given = msgspec.convert(given, datetime)
         except msgspec.ValidationError:
             raise InvalidInput(where, "a text that is no time", "write it as 2026-03-01T00:00:00Z, or +01:00 for Z") from None
+    if not isinstance(given, datetime):
+        raise InvalidInput(where, _a(given), "pass an aware datetime, or a text such as 2026-03-01T00:00:00Z")
     return utc(given, where)
 
 

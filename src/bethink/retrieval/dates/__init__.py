@@ -14,9 +14,9 @@
 What day it is, and when a day begins, is decided by the `now` that is passed in and its zone. Nothing here reads a clock.
 """
 
-from bethink.retrieval.dates.cues import TimeCue, said_times, time_cues
+from bethink.retrieval.dates.cues import TimeCue, asks_when, said_times, time_cues
 from bethink.retrieval.dates.phrases import Relation
 from bethink.retrieval.dates.score import time_score
 from bethink.retrieval.dates.stretches import Precision
 
-__all__ = ["Precision", "Relation", "TimeCue", "said_times", "time_cues", "time_score"]
+__all__ = ["Precision", "Relation", "TimeCue", "asks_when", "said_times", "time_cues", "time_score"]

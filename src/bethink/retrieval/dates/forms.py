@@ -23,7 +23,7 @@ import msgspec
 from bethink.retrieval.dates import readers, words
 from bethink.retrieval.dates.readers import Readings
 
-__all__ = ["Form", "forms"]
+__all__ = ["Form", "every_cue", "forms"]
 
 Reader: TypeAlias = Callable[[re.Match[str], date], Readings]
 
@@ -33,17 +33,24 @@ class Form(msgspec.Struct, frozen=True):
 
     Attributes:
         cues: a folded text in which none of these words occurs holds no match; empty for scripts without words.
-        pattern: for folded text.
+        source: its pattern, for folded text.
         read: what a match means.
         weak: which words must stand before a match, as a key of `phrases.LEADS`; "" for a form that is a time by itself.
         relative: the meaning rests on more than the year of today.
     """
 
     cues: frozenset[str]
-    pattern: re.Pattern[str]
+    source: str
     read: Reader
     weak: str = ""
     relative: bool = False
+
+    def matches(self, folded: str) -> Iterator[re.Match[str]]:
+        return _compiled(self.source).finditer(folded)
+
+
+_compiled = lru_cache(maxsize=None)(re.compile)
+"""At the first text that holds a cue of the form: all of them would take some 30 ms."""
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -56,7 +63,7 @@ _HOLIDAY = (
     r"|valentine['’]?s(?:\s+day)?|st\.?\s+patrick['’]?s(?:\s+day)?|easter(?:\s+sunday)?|independence\s+day"
 )
 _HOLIDAY_CUES = frozenset(
-    ("christmas", "new", "halloween", "hallowe", "thanksgiving", "valentine", "valentines", "patrick", "patricks", "easter")
+    ("christmas", "year", "halloween", "hallowe", "thanksgiving", "valentine", "valentines", "patrick", "patricks", "easter")
 ) | {"independence"}
 _YEARS = frozenset(map(str, range(1900, 2100)))
 _ORDINALS = frozenset(f"{number}{ending}" for number in range(1, 32) for ending in ("st", "nd", "rd", "th"))
@@ -70,18 +77,25 @@ def _any(phrases: Iterable[str]) -> str:
     return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(phrases, key=lambda word: (-len(word), word)))
 
 
-def _first_words(phrases: Iterable[str]) -> frozenset[str]:
-    return frozenset(_WORD.findall(phrase)[0] for phrase in phrases)
+def _longest_words(phrases: Iterable[str]) -> frozenset[str]:
+    """The longest word of each: fewer texts hold it than the others."""
+    return frozenset(max(_WORD.findall(phrase), key=len) for phrase in phrases)
 
 
 def _form(cues: Iterable[str], pattern: str, read: Reader, *, weak: str = "", relative: bool = False) -> Form:
-    return Form(frozenset(cues), re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"), read, weak, relative)
+    return Form(frozenset(cues), rf"(?<!\w)(?:{pattern})(?!\w)", read, weak, relative)
 
 
 @lru_cache(maxsize=1)
 def forms() -> tuple[Form, ...]:
-    """Every form. They are compiled at the first call, which takes some milliseconds."""
+    """Every form, each once."""
     return (*_days(), *_months_and_years(), *_counted_from_today(), *_without_spaces())
+
+
+@lru_cache(maxsize=1)
+def every_cue() -> frozenset[str]:
+    """The cues of all forms: most texts hold none of them."""
+    return frozenset().union(*(form.cues for form in forms()))
 
 
 def _days() -> Iterator[Form]:
@@ -127,14 +141,14 @@ def _counted_from_today() -> Iterator[Form]:
     step = r"(?P<step>last|previous|this\s+past|this\s+coming|this|current|next|upcoming)"
     count = rf"(?P<count>{words.NUMBER})"
     yield _form(
-        (*_first_words(words.DAYS_AWAY), "yesterday", "tomorrow"),
+        _longest_words(words.DAYS_AWAY),
         rf"(?P<words>(?:yesterday|tomorrow){_TIME_OF_DAY}|{_any(words.DAYS_AWAY)})",
         readers.named_day,
         relative=True,
     )
     yield _form(_UNITS, rf"{step}\s+(?P<unit>weekend|week|month|quarter|year)(?!\s+of\b)", readers.stepped, relative=True)
-    yield _form(_first_words(words.UNITS_AWAY), rf"(?P<words>{_any(words.UNITS_AWAY)})", readers.other_unit, relative=True)
-    yield _form(["last"], r"the\s+(?P<unit>weekend|week|month|year)\s+before\s+last", readers.before_last, relative=True)
+    yield _form(_longest_words(words.UNITS_AWAY), rf"(?P<words>{_any(words.UNITS_AWAY)})", readers.other_unit, relative=True)
+    yield _form(_UNITS, r"the\s+(?P<unit>weekend|week|month|year)\s+before\s+last", readers.before_last, relative=True)
     the_weekend = r"the\s+weekend(?!\s+(?:of|before|after)\b)"
     yield _form(["weekend"], the_weekend, readers.latest_weekend, weak="weekend", relative=True)
     yield _form(
@@ -179,4 +193,4 @@ def _without_spaces() -> Iterator[Form]:
         (rf"(?P<words>{_any(words.UNSPACED_DAYS_AWAY)})", readers.unspaced_day, True),
         (rf"(?P<words>{_any(words.UNSPACED_UNITS_AWAY)})", readers.unspaced_unit, True),
     ):
-        yield Form(frozenset(), re.compile(pattern), read, "", relative)
+        yield Form(frozenset(), pattern, read, "", relative)

@@ -30,13 +30,17 @@ Part: TypeAlias = tuple[re.Pattern[str], Callable[[re.Match[str], Stretch], "Str
 def parts() -> tuple[Part, ...]:
     """In the order in which they are applied, from the time outwards."""
     days = "|".join(WEEKDAYS)
-    edge = r"(?<!\w)(?:the\s+)?(?P<edge>early|late|mid|middle|beginning|start|end)(?:\s+(?:of|in))?[\s-]+(?:the\s+)?$"
+    edge = (
+        r"(?<!\w)(?:(?P<soft>early|late|mid)(?:[\s-]+|\s+in\s+)|(?:the\s+)?(?P<edge>middle|beginning|start|end)\s+of\s+)"
+        r"(?:the\s+)?$"
+    )
     nth = (
         r"(?<!\w)(?:the\s+)?(?:very\s+)?(?P<nth>first|1st|second|2nd|third|3rd|fourth|4th|last)\s+"
         rf"(?P<unit>day|week|weekend|half|third|quarter|{days})\s+(?:of|in)\s+(?:the\s+)?$"
     )
     away = (
-        rf"(?<!\w)(?:(?:the|last)\s+)?(?:(?P<count>{NUMBER})\s+)?(?P<unit>day|weekend|week|fortnight|month|year|{days})s?\s+"
+        rf"(?<!\w)(?<!every\s)(?<!each\s)(?:(?:the|last)\s+)?(?:(?P<count>{NUMBER})\s+)?"
+        rf"(?P<unit>day|weekend|week|fortnight|month|year|{days})(?P<many>s?)\s+"
         r"(?:right\s+|just\s+)?(?P<side>before|after|prior\s+to|following)\s+(?:the\s+)?$"
     )
     return (re.compile(edge), _edge_of), (re.compile(nth), _part_of), (re.compile(away), _away_from)
@@ -51,7 +55,7 @@ def _edge_of(match: re.Match[str], whole: Stretch) -> Stretch | None:
     """A third of it: "early", "mid", "late", "the end of"."""
     if (whole.after - whole.first).days < 4:
         return None
-    return stretches.part(whole, *_EDGES[match["edge"]], _FINER[whole.precision])
+    return stretches.part(whole, *_EDGES[match["soft"] or match["edge"]], _FINER[whole.precision])
 
 
 def _part_of(match: re.Match[str], whole: Stretch) -> Stretch | None:
@@ -77,7 +81,9 @@ def _part_of(match: re.Match[str], whole: Stretch) -> Stretch | None:
 
 def _away_from(match: re.Match[str], anchor: Stretch) -> Stretch | None:
     """So far from it: "the week before", "two weeks after", "the Sunday before"."""
-    unit, back = match["unit"], match["side"] in ("before", "prior to")
+    unit, back = match["unit"], match["side"].startswith(("before", "prior"))
+    if match["many"] and not match["count"]:  # "weeks before" may be any number of them
+        return None
     if unit in WEEKDAYS or unit == "weekend":
         number = 5 if unit == "weekend" else WEEKDAYS.index(unit)
         first = (

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from bethink.retrieval.dates import stretches
-from bethink.retrieval.dates.forms import Form, forms
+from bethink.retrieval.dates.forms import Form, every_cue, forms
 from bethink.retrieval.dates.parts import parts
 from bethink.retrieval.dates.readers import Readings
 from bethink.retrieval.dates.stretches import Stretch
@@ -24,7 +24,7 @@ from bethink.retrieval.dates.stretches import Stretch
 __all__ = ["LEADS", "RELATIONS", "Phrase", "Relation", "phrases_in"]
 
 Relation: TypeAlias = Literal["within", "before", "until", "since", "after", "around"]
-"""How what is asked for stands to a time: in it, before its start, until its end, since its start, after its end, or near it."""
+"""How what is asked for stands to a time: in it, before its start, until its end, since its start, after its end, near it."""
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -82,10 +82,12 @@ def phrases_in(folded: str, words: frozenset[str], today: date) -> Iterator[Phra
 
 def _atoms(folded: str, words: frozenset[str], today: date) -> Iterator[_Atom]:
     unspaced = not folded.isascii()
+    if not unspaced and every_cue().isdisjoint(words):
+        return
     for form in forms():
         if form.cues.isdisjoint(words) if form.cues else not unspaced:
             continue
-        for match in form.pattern.finditer(folded):
+        for match in form.matches(folded):
             try:
                 readings = form.read(match, today)
             except (ValueError, OverflowError):  # 31 June; 900 years ago in the year 800
@@ -94,10 +96,11 @@ def _atoms(folded: str, words: frozenset[str], today: date) -> Iterator[_Atom]:
                 yield _Atom(form, match, readings)
 
 
-def _reread(atom: _Atom, today: date) -> _Atom:
-    """The atom as it was meant on another day."""
+def _reread(atom: _Atom, today: date, *, ahead: int = 0) -> _Atom:
+    """The atom as it was meant on another day, or so many days after it; as it is where that leaves the calendar."""
     try:
-        return msgspec.structs.replace(atom, readings=atom.form.read(atom.match, today) or atom.readings)
+        readings = atom.form.read(atom.match, today + timedelta(days=ahead))
+        return msgspec.structs.replace(atom, readings=readings or atom.readings)
     except (ValueError, OverflowError):
         return atom
 
@@ -207,7 +210,7 @@ def _range(folded: str, one: Phrase, other: Phrase) -> Phrase | None:
     if one.readings[0].yearly:
         one = _phrase(folded, _reread(one.atom, other.readings[0].first))
     elif other.readings[0].yearly:
-        other = _phrase(folded, _reread(other.atom, one.readings[0].first + timedelta(days=364)))
+        other = _phrase(folded, _reread(other.atom, one.readings[0].first, ahead=364))
     first, after = one.readings[0], other.readings[0]
     if first.first >= after.after:
         return None

@@ -88,11 +88,17 @@ def month_day(match: re.Match[str], today: date) -> Readings:
     of_month, count = words.EVERY_MONTH[name], max(1, int(match["until"] or number) - number + 1)
     if match["year"]:
         return (stretches.days(date(_year_in(match["year"]), of_month, number), count, "day"),)
-    if name in ("may", "march", "mar", "mars", "dec", "sep") and not match["th"]:
-        word = _word_after(match)
-        if word and word not in words.FUNCTION_WORDS:  # "7 may be wrong", "you may 3 times"
-            return _NOTHING
+    if name in ("may", "march") and not match["th"] and _is_verb(match):
+        return _NOTHING
     return (stretches.latest(lambda of_year: stretches.days(date(of_year, of_month, number), count, "day"), today),)
+
+
+def _is_verb(match: re.Match[str]) -> bool:
+    """Whether "may" or "march" are verbs beside this number: "these 7 may be wrong", "you may 3 times"."""
+    word = _word_after(match)
+    if match.start("day") < match.start("month"):
+        return word not in words.FUNCTION_WORDS | {""}
+    return word in words.COUNTED
 
 
 def month_year(match: re.Match[str], _today: date) -> Readings:
