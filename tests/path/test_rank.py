@@ -329,7 +329,7 @@ def test_below_the_threshold_nothing_comes_back_and_the_reason_is_given() -> Non
     result = ask("submarine engine trouble", candidate("lunch at noon", cosine=0.05), ranker=Ranker())
     assert len(result) == 0
     assert not result
-    assert "below the threshold of 0.20" in result.empty_reason
+    assert "below the threshold of 0.2" in result.empty_reason
 
 
 def test_weak_hits_do_not_follow_a_strong_one() -> None:

@@ -79,9 +79,10 @@ class Words(msgspec.Struct, frozen=True):
         """BM25's saturated count of each term in the candidate's best passage: 1 for one occurrence in a passage of mean
         length, less than k1 + 1 for any number.
         """
-        if not candidate.positions:
+        held = {term: places for term, places in candidate.positions.items() if term in self.weights}
+        if not held:
             return {}
-        counts, length = best_passage(candidate.positions, candidate.length, self._worth)
+        counts, length = best_passage(held, candidate.length, self._worth)
         return self._saturated(counts, length)
 
     def _worth(self, counts: Mapping[str, int], length: int) -> float:

@@ -76,8 +76,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     question: float = 0.15
     when: float = 0.2
     time: float = 0.2
-    threshold: float = 0.2
-    lexical_threshold: float = 0.2
+    threshold: float = 0.195
+    lexical_threshold: float = 0.205
     tail: float = 0.6
     least_units: int = 200
 
