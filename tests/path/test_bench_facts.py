@@ -151,7 +151,9 @@ def folded() -> Folded:
         (message(1, "We went to the market. It was fun."), message(2, "We bought 12 boxes in Porto.")),
         (message(3, "It rained. We called Ana on Monday."), message(4, "We paid 40 euros in Lisbon.")),
     )
-    return Folded(sessions, nodes=("We bought 12 boxes in Porto.",), summary=(), profile=("knows somebody called Ana",))
+    return Folded(
+        sessions, nodes=("We bought 12 boxes in Porto.",), summary=(), state=(), profile=("knows somebody called Ana",)
+    )
 
 
 def test_what_survives_is_counted_by_kind() -> None:
@@ -212,6 +214,16 @@ def test_what_is_folded_is_what_the_summary_nodes_cover() -> None:
     assert texts == whole[: len(texts)]
     assert 0 < len(texts) < len(whole)
     assert found.nodes
+
+
+def test_the_state_of_the_work_is_left_and_its_tokens_count() -> None:
+    talk = made_up()
+    decided = message(0, "We decided to use SQLite because it is one file.")
+    found = fold(
+        Conversation(talk.name, talk.source, ((decided, *talk.sessions[0]), *talk.sessions[1:])), Settings(), budget=1_200
+    )
+    assert "decided: use SQLite, because it is one file" in found.state
+    assert found.left == (*found.nodes, *found.summary, *found.state, *found.profile)
 
 
 def test_what_is_left_is_what_a_memory_in_use_would_leave() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bethink.compaction.extractive import MAX_LINE_LENGTH, choose, shortened, summarise
 from bethink.compaction.facts import Facts, facts
 from bethink.compaction.sentences import sentences
+from bethink.compaction.statements import is_expression
 from bethink.messages import Message, Part
 from bethink.records import Line
 from bethink.testing.strategies import histories
@@ -215,6 +216,87 @@ def test_a_number_is_not_replaced_by_a_statement_without_one() -> None:
 )
 def test_what_is_about_something_else_stays(sooner: str, later: str) -> None:
     assert summary(("user", sooner), ("user", later)) == [sooner, later]
+
+
+@pytest.mark.parametrize(
+    ("sooner", "later"),
+    [
+        ("PORT=5000", "PORT=8080"),
+        ("The budget = 500", "The budget = 700"),
+        ("latency < 200 ms", "latency < 300 ms"),
+        ("The meeting is from 9 to 10.", "The meeting is from 10 to 11."),
+        ("Gate 12 is where we board.", "Gate 12 is where we board at 9:40."),
+        ("We serve 500+ users.", "We serve 700+ users."),
+    ],
+    ids=["a setting", "in signs", "a limit", "two values", "the same gate", "a plus that adds nothing"],
+)
+def test_the_value_of_a_thing_is_revised_however_it_is_written(sooner: str, later: str) -> None:
+    assert summary(("user", sooner), ("user", later)) == [later]
+
+
+@pytest.mark.parametrize(
+    ("sooner", "later"),
+    [
+        ("3 apples + 4 apples = 7 apples", "3 apples + 5 apples = 8 apples"),
+        ("so f(2) = 4 holds", "so f(3) = 9 holds"),
+        (r"the slope is \frac{3}{4}", r"the slope is \frac{5}{6}"),
+        ("the area is 5 × 8 square metres", "the area is 6 × 9 square metres"),
+        ("for row in range(0, 10):", "for row in range(5, 20):"),
+    ],
+    ids=["sum", "function", "TeX", "product", "code"],
+)
+def test_an_expression_is_revised_by_no_other(sooner: str, later: str) -> None:
+    assert summary(("user", sooner), ("user", later)) == [sooner, later]
+    assert summary(("user", sooner), ("user", sooner)) == [sooner]
+
+
+@pytest.mark.parametrize(
+    ("sooner", "later"),
+    [
+        ("Day 1: practise scales for 20 minutes.", "Day 2: practise scales for 30 minutes."),
+        ("Room 12 is booked for 40 people.", "Room 14 is booked for 60 people."),
+        ("7:00 AM - walk the dog for 15 minutes", "6:00 PM - walk the dog for 25 minutes"),
+        ("2019: sold 300 units", "2020: sold 350 units"),
+    ],
+    ids=["day", "room", "time", "year"],
+)
+def test_what_a_number_in_front_names_is_something_else_than_what_another_names(sooner: str, later: str) -> None:
+    assert summary(("user", sooner), ("user", later)) == [sooner, later]
+
+
+def test_rows_of_one_message_revise_each_other_only_where_it_says_so() -> None:
+    rows = ["Trains to Ghent leave at 9:40.", "Trains to Ghent leave at 10:40."]
+    assert summary(("user", "\n".join(rows))) == rows
+    assert summary(("user", rows[0]), ("user", rows[1])) == rows[1:]
+    assert summary(("user", "The budget is 3000. Sorry, the budget is 3500.")) == ["Sorry, the budget is 3500."]
+
+
+def test_what_has_more_numbers_than_are_said_anew_stays() -> None:
+    sooner, later = "The trip costs 3000 euros, with 800 for trains.", "The trip costs 3500 euros with trains."
+    assert summary(("user", sooner), ("user", later)) == [sooner, later]
+    assert summary(("user", later), ("user", sooner)) == [sooner]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = 5", True),
+        ("sin(30) = 0.5", True),
+        ("2^10 is 1024", True),
+        ("Add 3 * 2 cups.", True),
+        ("timeout = 30", False),
+        ("const limit = 5;", False),
+        ("speed = 60 km/h", False),
+        ("temperature ≈ 37 °C", False),
+        ("The *budget* is 5.", False),
+        ("Open 9 - 17", False),
+        ("I rate it 4/5.", False),
+        ("We use C++ 17.", False),
+        ("The budget is <500 EUR.", False),
+    ],
+)
+def test_an_expression_is_more_than_a_name_and_its_value(text: str, expected: bool) -> None:
+    assert is_expression(text) is expected
 
 
 def test_two_people_may_say_the_same_of_themselves() -> None:

@@ -48,8 +48,10 @@ from bethink.steps import view
 from bethink.testing.doubles import FrozenClock
 from bethink.testing.strategies import histories
 
-# Half as many as for the default policy: 5,000, and 100,000 with `make nightly`.
+# Half as many as for the default policy: 5,000, and 100,000 with `make nightly`; of messages of any size, which take longer, a
+# quarter of that.
 RANDOM_HISTORIES = int(os.environ.get("RANDOM_HISTORIES", "10000")) // 2
+OF_ANY_SIZE = RANDOM_HISTORIES // 4
 PARTS = 4  # so that several processes share the work
 BUDGETS = st.one_of(st.integers(40, 400), st.integers(400, 3_000))
 COUNTER = BuiltinCounter()
@@ -254,7 +256,7 @@ def refusal(error: BudgetError, budget: int) -> bytes:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@settings(max_examples=max(1, RANDOM_HISTORIES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(1, OF_ANY_SIZE // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=agents(), budget=st.integers(200, 4_000), policy=POLICIES, how=PLACES, model=MODELS, tools=st.integers(0, 2))
 def test_messages_of_any_size_keep_every_promise(
     part: int, history: list[Message], budget: int, policy: Policy, how: Settings, model: str | None, tools: int

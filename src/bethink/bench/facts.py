@@ -4,7 +4,8 @@
 
 Each conversation is one thread of a memory of its own, all its sessions one after the other; a context is asked for after each
 session, which folds what is old, and the thread is ended. What is left of the folded messages is then the lines of the summary
-nodes in view, the session summary and the profiles. Their tokens are counted as text, without the date and name beside a line.
+nodes in view, the session summary, the state of the work as `state_block` shows it, and the profiles. Their tokens are counted
+as text, without the date and name beside a line.
 
     a quarter    `settings.node_tokens` chosen for each conversation, so that what is left has at most 25 % of the tokens of
                  what was folded; all other settings as they come
@@ -42,6 +43,7 @@ from bethink.bench.measure import columns, print_json
 from bethink.bench.survival import KINDS, Fact, Kind
 from bethink.compaction.sentences import sentences
 from bethink.errors import BudgetError
+from bethink.insights.state.lines import line_of_entry, shown_first
 from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models.tokens import BuiltinCounter
@@ -74,11 +76,17 @@ class Folded(msgspec.Struct, frozen=True):
     sessions: tuple[tuple[Message, ...], ...]
     nodes: tuple[str, ...]
     summary: tuple[str, ...]
+    state: tuple[str, ...]
     profile: tuple[str, ...]
 
     @property
+    def beside_nodes(self) -> tuple[str, ...]:
+        """What is the same for every size of a node."""
+        return self.summary + self.state + self.profile
+
+    @property
     def left(self) -> tuple[str, ...]:
-        return self.nodes + self.summary + self.profile
+        return self.nodes + self.beside_nodes
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -134,7 +142,7 @@ def main(argv: list[str]) -> int:
         default = fold(conversation, Settings(), budget=options.budget)
         chosen = fold_to(conversation, options.share, budget=options.budget, default=default)
         if chosen is None:
-            print("  left out: too short to fold, or its profile alone is larger", file=sys.stderr)
+            print("  left out: too short to fold, or what is left beside the nodes is larger", file=sys.stderr)
             continue
         quarter.setdefault(group, {})[conversation.name] = evaluate(chosen, conversation.speakers, seeds=options.seeds)
         as_it_comes.setdefault(group, {})[conversation.name] = evaluate(default, conversation.speakers, seeds=options.seeds)
@@ -179,6 +187,7 @@ def fold(conversation: Conversation, settings: Settings, *, budget: int) -> Fold
             with suppress(BudgetError):  # a pasted text that is larger than the context; it has folded what is before it
                 thread.context("", budget=budget)
         summary = thread.end()
+        state = [line_of_entry(entry) for entry in shown_first(thread.state())]
         profile = [insight.text for speaker in sorted({*conversation.speakers, "user"}) for insight in memory.profile(speaker)]
         nodes = store.read(Read(namespace=memory.namespace, thread_id=thread.id, limit=0, nodes=True)).nodes
     nodes = tuple(sorted(nodes, key=lambda node: node.first_seq))
@@ -187,20 +196,21 @@ def fold(conversation: Conversation, settings: Settings, *, budget: int) -> Fold
         sessions=tuple(tuple(message for message in session if message.seq in folded) for session in stored),
         nodes=tuple(line.text for node in nodes for line in node.lines),
         summary=() if summary is None else tuple(line.text for line in summary.lines),
+        state=tuple(state),
         profile=tuple(profile),
     )
 
 
 def fold_to(conversation: Conversation, share: float, *, budget: int, default: Folded) -> Folded | None:
-    """The same with as large summary nodes as leave at most that share of the tokens (to 2 %); None if nothing folds, or if the
-    session summary and the profile alone are more.
+    """The same with as large summary nodes as leave at most that share of the tokens (to 2 %); None if nothing folds, or if
+    what is left beside the nodes is more alone.
 
     Args:
-        default: the conversation folded with default settings. What folds, the session summary and the profile are the same for
+        default: the conversation folded with default settings. What folds and what is left beside the nodes are the same for
             every size of a node, so they say how many tokens the nodes may have.
     """
     count = BuiltinCounter().count
-    target = int(share * size_of(_texts(default), count)) - size_of(default.summary + default.profile, count)
+    target = int(share * size_of(_texts(default), count)) - size_of(default.beside_nodes, count)
     found, size, tried = default, Settings().node_tokens, dict[int, int]()
     best: Folded | None = None
     while size not in tried:

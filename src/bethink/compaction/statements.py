@@ -1,6 +1,8 @@
 """Sentences as statements: what each is about, which facts it adds, and which of them a later one replaces.
 
-Two sentences that say the same with other numbers are one statement that was revised, and the newest stands.
+Two sentences that say the same with other numbers are one statement that was revised, and the newest stands: "the budget is
+500", "the budget is 700". Where the numbers are the content itself nothing is revised, and both stand: expressions,
+rows, steps.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ __all__ = [
     "is_commitment",
     "is_courtesy",
     "is_elliptic",
+    "is_expression",
     "is_leaning",
     "statements",
     "without_repetition",
@@ -37,6 +40,8 @@ actual instead pleas ok okay note make set chang updat rais lower increas decrea
 want would like say mean rather new eur euro usd dollar gbp pound
 """
 _REVISING = frozenset(_REVISION_STEMS.split())
+# Those by which somebody takes back what the same message has said.
+_CORRECTING = frozenset(("actual", "instead", "sorri", "correct", "rather", "wait", "chang", "updat"))
 
 # Stems and phrases of decisions and commitments.
 _COMMITTING_STEMS = """
@@ -105,6 +110,24 @@ _CODE = re.compile(
     r"|^(?:SELECT|INSERT INTO|CREATE|UPDATE|DELETE FROM|ALTER|DROP) [A-Z(*\w]+.*[;(]$"
     r"|[{(\[]$|[(){}=<>\[\]].*;$|\w\w\((?!s\))[^ )]*\)[;,:]?$|[\w\])\"'] ?[!=+-]?={1,3} ?[\w\"'\[({-]|=>"
 )
+# An expression has its numbers for content: code, or a formula with a relation or an operation between its operands.
+_MAY_BE_FORMULA = re.compile(r"[=≈≠≤≥<>+×÷·^∗*\\√]")
+_FORMULA = re.compile(
+    r"\\(?:frac|sqrt|times|cdot|div|pm|sum|prod|int|binom|leq?|geq?|approx|left|begin)\b|√"
+    r"|[\w)\]}%°²³!'|] ?(?:=|≈|≠|≤|≥|<=?|>=?) ?[-+±]?[\w(\[{\\|√$€£]"
+    r"|[\w)\]}²³] ?[×÷·] ?[\w(\[{\\√]|[\w)\]}] [+*∗] [\w(\[{\\]|\d[+*∗]\d|[\w)\]}] ?\^ ?[\w({\\-]"
+)
+# "PORT=5000", "const limit = 5;", "latency < 200 ms": a name and one value, which says what the thing is, as a sentence does.
+_SETTING = re.compile(
+    r"[^\d=≈≠≤≥<>+×÷·^*\\√]*[^\W\d_]{2}[^\w=≈≠≤≥<>+×÷·^\\√:]*(?:=|≈|≤|≥|<=?|>=?|:)"
+    r"[^\w=≈≠≤≥<>+×÷·^\\√]*\d[\d.,:%]*\s?[^\s\d=≈≠≤≥<>+×÷·^*\\√]{0,12}[\s*_]*$"
+)
+# A number that names what is spoken of stands in front, as the key of a row or with the word it belongs to.
+_NAMED = re.compile(
+    r"\W*(?:the |our |my )?(?:[^\W\d_]+ )?[#№]?(\d[\w.:/]*)(?: ?[ap]\.?m\b\.?)?[*_`\"')\]]*"
+    r"(?:\s*[:|–—]|\s+-\s|\s+(?:is|are|was|were|has|have|had|will|can|should|must|does|did)\b)",
+    re.IGNORECASE,
+)
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -119,6 +142,8 @@ class Statement(msgspec.Struct, frozen=True):
         question, courtesy, commitment: whether it asks, greets or agrees, decides or promises.
         elliptic, leaning: whether it is half a sentence; whether its subject is named elsewhere.
         code: whether it is a line of code rather than words.
+        expression: whether it has numbers, and they are what it says (see `is_expression`).
+        named: the number in front that names what it is about; "" where there is none.
     """
 
     line: Line
@@ -133,6 +158,8 @@ class Statement(msgspec.Struct, frozen=True):
     elliptic: bool
     leaning: bool
     code: bool
+    expression: bool
+    named: str
 
 
 def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
@@ -154,6 +181,8 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
         if not terms or (not commitment and _is_empty(line.text, courtesy, terms, of_lines[position])):
             continue
         code = is_code(line.text)
+        counted = bool(of_lines[position].numbers)
+        named = _NAMED.match(line.text) if counted else None
         found.append(
             Statement(
                 line=line,
@@ -169,6 +198,8 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
                 elliptic=is_elliptic(line.text),
                 leaning=is_leaning(line.text),
                 code=code,
+                expression=counted and is_expression(line.text),
+                named=named[1] if named else "",
             )
         )
     return found
@@ -213,6 +244,16 @@ def is_code(text: str) -> bool:
     if not _MAY_BE_CODE.search(text):
         return False
     return bool(_CODE.search(_QUOTED.sub("", text) if "`" in text else text))
+
+
+def is_expression(text: str) -> bool:
+    """Whether the numbers in `text` are what it says, and no value of something: `3 + 4 = 7`, `f(2) = 4`, `range(0, 10):`.
+
+    A name and its one value is none, in code or out of it: `PORT=5000`.
+    """
+    if not ((_MAY_BE_FORMULA.search(text) and _FORMULA.search(text)) or is_code(text)):
+        return False
+    return not _SETTING.match(text)
 
 
 def _is_empty(text: str, courtesy: bool, terms: tuple[str, ...], found: Facts) -> bool:
@@ -265,9 +306,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _replaces(by: Statement, one: Statement) -> bool:
     """Whether `by`, which is about the same, makes `one` superfluous.
 
-    What a speaker said earlier is replaced by what the same speaker said later, numbers included: that is a revision. The user
-    also revises what the assistant or a tool said, and makes their echo superfluous, before or after, if it adds no number.
-    What names other people or things, or has a date of its own, is about something else.
+    What a speaker said earlier is replaced by what the same speaker said later; where the numbers differ, if that is a revision
+    (see `_revises`). The user also revises what the assistant or a tool said, and makes their echo superfluous, before or
+    after, if it adds no number. What names other people or things, or has a date of its own, is about something else.
     """
     if by.question and not one.question:
         return False
@@ -276,6 +317,22 @@ def _replaces(by: Statement, one: Statement) -> bool:
     same_speaker = (by.role, by.line.speaker) == (one.role, one.line.speaker)
     if not same_speaker and (by.role != "user" or one.role == "user"):
         return False
-    if by.position > one.position:
-        return bool(by.facts.numbers or not one.facts.numbers)
-    return not same_speaker and set(by.facts.numbers).issuperset(one.facts.numbers)
+    if set(by.facts.numbers).issuperset(one.facts.numbers):
+        return by.position > one.position or not same_speaker
+    return by.position > one.position and _revises(by, one)
+
+
+def _revises(by: Statement, one: Statement) -> bool:
+    """Whether the numbers of `by` take the place of those of `one`, said before about the same.
+
+    A statement of something whose value may change is revised. These are not: an expression, whose numbers are all that it
+    says; what is told apart by the number that names it ("Day 1: 20 minutes", "Day 2: 30 minutes"); rows, steps and examples of
+    one message, unless it corrects itself in so many words; and what has more numbers than are said anew.
+    """
+    if len(by.facts.numbers) < len(one.facts.numbers):
+        return False
+    if by.line.sources == one.line.sources and _CORRECTING.isdisjoint(by.terms):
+        return False
+    if by.expression or one.expression:
+        return False
+    return not (by.named and one.named and by.named != one.named)
