@@ -15,6 +15,7 @@ from bethink.records import AnyRecord, Summary
 from bethink.storage._reference_state import State, Unit, in_scope
 from bethink.storage.base import Candidate, Found, InView, Scope, Search, fields_of, passes
 from bethink.storage.derive import speaker_of
+from bethink.storage.vectors import check_query
 
 __all__ = ["search", "speakers", "unit_text"]
 
@@ -23,6 +24,8 @@ _K1, _B = 1.2, 0.75
 
 def search(state: State, request: Search) -> Found:
     """See `storage.base.Search`. The statistics are those of every unit in scope, whatever its kind and current or not."""
+    if request.vector is not None:
+        check_query(request.vector, state.embedder.dimension if state.embedder else None)
     units = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
     words = {number: unit.terms.split(" ") for number, unit in units.items()}
     counts = {number: Counter(each) for number, each in words.items()}

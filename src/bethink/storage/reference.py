@@ -79,6 +79,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.derive import nodes_within, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
+from bethink.storage.vectors import check_vectors
 from bethink.threads import ThreadInfo, place
 from bethink.values import Namespace
 
@@ -427,6 +428,8 @@ def _put(state: State, request: Put) -> None:
     for call in request.calls:
         if (request.namespace, call.thread_id) in state.threads:
             state.calls[state.number()] = (request.namespace, call)
+    if request.vectors:
+        check_vectors([vector for _, vector in request.vectors], state.embedder.dimension if state.embedder else None)
     for number, vector in request.vectors:
         _embed(state, request.namespace, number, vector)
 
@@ -484,10 +487,6 @@ def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
 
 
 def _embed(state: State, namespace: Namespace, number: int, vector: bytes) -> None:
-    if state.embedder is None:
-        raise InvalidInput("vectors", "no embedder is bound to the store", "call bind_embedder first")
-    if len(vector) != 4 * state.embedder.dimension:
-        raise InvalidInput("vectors", f"{len(vector)} bytes", f"pass {state.embedder.dimension} float32 values")
     unit = state.units.get(number)
     if unit is not None and in_scope(unit.namespace, Scope(namespace, subtree=True)):
         state.units[number] = replace(unit, vector=vector)

@@ -23,6 +23,7 @@ _PARTS = (
     "_marks",
     "_states",
     "_usage",
+    "_vectors",
 )
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
@@ -47,6 +48,7 @@ from bethink.testing._contract_search import NamespaceContract, SearchContract  
 from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
 from bethink.testing._contract_usage import UsageContract  # noqa: E402
+from bethink.testing._contract_vectors import VectorContract  # noqa: E402
 
 __all__ = ["StoreContract"]
 
@@ -68,6 +70,7 @@ class StoreContract(
     FilterFieldContract,
     FilterMetadataContract,
     NamespaceContract,
+    VectorContract,
     RevisionContract,
     SpeakersContract,
     LookupContract,

@@ -1,4 +1,5 @@
-"""`bench append`, `context`, `open`, `growth`, `facts`, `locomo`, `tokens`: modules of `bethink.bench` with `main(argv)`.
+"""`bench append`, `context`, `dense`, `open`, `growth`, `facts`, `locomo`, `tokens`: modules of `bethink.bench`, with
+`main(argv)`.
 
 What follows the name goes to the benchmark as it is.
 """
@@ -36,6 +37,15 @@ def append(options: _Rest = None) -> None:
 def context(options: _Rest = None) -> None:
     """Time to build the context of a long, compacted thread."""
     _run("context", options)
+
+
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench dense", "bethink bench dense --records 100000 --in 1000000 --json"),
+)
+def dense(options: _Rest = None) -> None:
+    """Search by meaning in a large file: time, recall, memory."""
+    _run("dense", options)
 
 
 @app.command("open", context_settings=_PASS_ON, epilog=examples("bethink bench open", "bethink bench open -- --help"))

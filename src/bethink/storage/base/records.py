@@ -57,8 +57,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           thread that must be.
         - `retire`, `cite`: an unknown id raises NotFound.
         - `receipt`: stored; a known id raises Conflict.
-        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension
-          (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension, finite
+          and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
         - `usage`: kept beside the receipt it names, until that goes. Passed over if that receipt is not there (forgotten
           meanwhile), or has one already.
         - `calls`: kept with their thread, until that goes; passed over if it is not there.

@@ -21,6 +21,7 @@ __all__ = ["check", "check_lexicon"]
 
 _checks = Queries(statements("checks.sql"))
 
+_PAGE = 1_000
 _RESTORE = "restore a copy of the file"
 _FORGET = "close the store, or forget anything else: that finishes it"
 
@@ -45,12 +46,7 @@ def check(database: Database) -> list[Problem]:
     found += _of_usage(database)
     found += checkpoints.problems(database)
     bound = embedder(database)
-    size = 4 * bound.dimension if bound else -1
-    found += (
-        Problem("is not of the bound embedder's dimension", f"vector row {number}")
-        for (number,) in database.execute(q.vectors_of_other_size, (size,))
-    )
-    return found
+    return [*found, *_of_vectors(database, bound.dimension if bound else None)]
 
 
 def check_lexicon(database: Database) -> list[Problem]:
@@ -60,6 +56,28 @@ def check_lexicon(database: Database) -> list[Problem]:
     except CorruptStore:
         return [Problem("is damaged", "the full-text index", _RESTORE)]
     return []
+
+
+def _of_vectors(database: Database, dimension: int | None) -> Iterator[Problem]:
+    """Each vector against the embedder's dimension, and its code against itself."""
+    if not database.execute(q.any_vector):
+        return
+    import numpy as np
+
+    from bethink.storage.sqlite.codes import codes_of
+
+    number = 0
+    while rows := database.execute(q.vectors_with_codes, (number, _PAGE)):
+        number = rows[-1][0]
+        sound = [row for row in rows if dimension is not None and len(row[1]) == 4 * dimension]
+        for each, _, _ in sorted(set(rows) - set(sound)):
+            yield Problem("is not of the bound embedder's dimension", f"vector row {each}")
+        if not sound:
+            continue
+        matrix = np.frombuffer(b"".join([row[1] for row in sound]), dtype="<f4").reshape(len(sound), -1)
+        for (each, _, code), right in zip(sound, codes_of(matrix), strict=True):
+            if code != right:
+                yield Problem("has a code that is not its own", f"vector row {each}")
 
 
 def _of_thread(database: Database, thread: int) -> Iterator[str]:

@@ -1,111 +1,79 @@
-"""Exact cosine over the vectors of a scope, in memory.
+"""The dense leg: the nearest vectors of a scope.
 
-    vectors (table) ─▶ Space: one namespace's vectors as a matrix ─▶ Similarities of a query to all of them
+    vectors (table) ─▶ Partition: what memory holds of one namespace's (see partition.py) ─▶ Similarities of a query to them
 
-A space is loaded when it is first searched and then kept fresh: new vectors have higher numbers and are read on; when
-`namespaces.changes` has moved (a vector went, a record was retired), the list of those that are there is read again. Both are
-looked up in the search's own read transaction, so other processes' writes count from the next search on.
+A partition is loaded when it is first searched and then kept fresh. New vectors have higher numbers and are read on, and so is
+one whose record was retired or that was made anew: it gets a new number, and `namespaces.changes` says that there is something
+to read. If there are fewer then than there should be, some went, and the list of those that are there is read. All this is
+looked up in the search's own read transaction, so other processes' writes count from the next search on. When anything was
+forgotten, all partitions are dropped: of what is gone, nothing stays in memory.
 
-Vectors are of length 1 (`models.Embedder`), so cosine is the dot product.
+Partitions not searched for the longest time are dropped when they take more than `HELD` bytes together.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Collection, Iterable
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.partition import Partition, Path, emptied, path_for
 from bethink.storage.sqlite.queries import q
 
-__all__ = ["Similarities", "Space", "Spaces"]
+__all__ = ["HELD", "Partitions", "Similarities"]
 
-_KINDS = ("message", "note", "insight", "summary")
+HELD = 1 << 27
+"""Bytes of all partitions: 1,000,000 vectors of 384 dimensions take 114 MB, 100,000 take 11. One alone may take more."""
 _PAGE = 4_096
-_GROWTH = 1.5
+_WORN = 2
+"""A partition that holds so many for each that is there is loaded anew."""
+_SPARE = 1.02
+"""A first load has room for what comes next."""
 
 
-class Space:
-    """The vectors of one namespace, as of one moment; never changed.
+class Similarities:
+    """Similarities of a query to the eligible vectors of some partitions; those of the units in `without` are not.
 
     Attributes:
-        changes: the namespace's counter at that moment.
-        ids, units, kinds, retired: of each vector, ascending by id.
-        buffer: shape (capacity, dimension), of which the first len(ids) rows are filled. Later spaces may fill further rows.
+        paths: how each kind of partition was searched, sorted.
     """
 
     def __init__(
         self,
-        changes: int,
-        ids: NDArray[np.int64],
-        units: NDArray[np.int64],
-        kinds: NDArray[np.int8],
-        retired: NDArray[np.bool_],
-        buffer: NDArray[np.float32],
+        database: Database,
+        partitions: list[Partition],
+        query: bytes,
+        kinds: tuple[str, ...],
+        current: bool,
+        without: Collection[int] = (),
     ) -> None:
-        self.changes = changes
-        self.ids, self.units, self.kinds, self.retired = ids, units, kinds, retired
-        self.buffer = buffer
-
-    @property
-    def matrix(self) -> NDArray[np.float32]:
-        return self.buffer[: len(self.ids)]
-
-    @property
-    def last_id(self) -> int:
-        return int(self.ids[-1]) if len(self.ids) else 0
-
-    @cached_property
-    def by_unit(self) -> NDArray[np.int64]:
-        """Positions in ascending order of unit."""
-        return np.argsort(self.units)
-
-    def at(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The positions of those of `units` that have a vector here."""
-        order = self.by_unit
-        rows = order[np.minimum(np.searchsorted(self.units, units, sorter=order), len(order) - 1)]
-        found: NDArray[np.int64] = rows[self.units[rows] == units]
-        return found
-
-    def eligible(self, kinds: Iterable[str], current: bool) -> NDArray[np.bool_]:
-        chosen: NDArray[np.bool_] = np.isin(self.kinds, [_KINDS.index(kind) for kind in kinds])
-        return chosen & ~self.retired if current else chosen
-
-
-class Similarities:
-    """Similarities of a query to the eligible vectors of some spaces; those of the units in `without` are not."""
-
-    def __init__(
-        self, spaces: list[Space], query: bytes, kinds: tuple[str, ...], current: bool, without: Collection[int] = ()
-    ) -> None:
-        vector = np.frombuffer(query, dtype="<f4")
-        left_out = np.fromiter(without, dtype=np.int64)
-        self._parts = []
-        for space in spaces:
-            if len(space.ids):
-                chosen = space.eligible(kinds, current)
-                chosen[space.at(left_out)] = False
-                self._parts.append((space, space.matrix @ vector, chosen))
+        self._database = database
+        self._query = np.frombuffer(query, dtype="<f4").astype(np.float32)
+        left_out = np.array(sorted(without), dtype=np.int64)
+        filled = [partition for partition in partitions if partition.count]
+        self._parts = [(partition, partition.eligible(kinds, current, left_out)) for partition in filled]
+        self.paths: tuple[Path, ...] = tuple(sorted({partition.path for partition in filled}))
 
     def keep(self, units: Iterable[int]) -> None:
         """Of the eligible vectors, those of `units` alone are from now on."""
         kept = np.fromiter(units, dtype=np.int64)
-        for space, _, chosen in self._parts:
-            chosen &= np.isin(space.units, kept)
+        for index, (partition, eligible) in enumerate(self._parts):
+            chosen = np.isin(partition.units, kept)
+            self._parts[index] = partition, chosen if eligible is None else chosen & eligible
 
     def best(self, limit: int) -> dict[int, float]:
         """The units with the highest similarity, highest first; equal ones by unit number."""
-        if not self._parts or limit < 1:
+        if limit < 1:
             return {}
-        units = np.concatenate([space.units[chosen] for space, _, chosen in self._parts])
-        values = np.concatenate([similarity[chosen] for _, similarity, chosen in self._parts])
+        found: dict[int, float] = {}
+        for partition, eligible in self._parts:
+            found.update(partition.best(self._database, self._query, limit, eligible))
+        units, values = np.fromiter(found, np.int64, len(found)), np.fromiter(found.values(), np.float64, len(found))
         if len(units) > limit:
-            least = np.partition(values, len(values) - limit)[len(values) - limit]
-            near = values >= least
+            near = values >= np.partition(values, len(values) - limit)[len(values) - limit]
             units, values = units[near], values[near]
         order = np.lexsort((units, -values))[:limit]
         return dict(zip(units[order].tolist(), values[order].tolist(), strict=True))
@@ -114,87 +82,82 @@ class Similarities:
         """The similarities of those of `units` that have a vector and are eligible."""
         wanted = np.fromiter(units, dtype=np.int64)
         found: dict[int, float] = {}
-        for space, similarity, chosen in self._parts:
-            rows = space.at(wanted)
-            hits = rows[chosen[rows]]
-            found.update(zip(space.units[hits].tolist(), similarity[hits].tolist(), strict=True))
+        if len(wanted):
+            for partition, eligible in self._parts:
+                found.update(partition.cosines(self._database, self._query, wanted, eligible))
         return found
 
 
-class Spaces:
-    """The spaces that have been searched, kept for the next search. May be used from many threads."""
+class _Held:
+    """A partition and its lock: who loads one keeps nobody from another."""
 
     def __init__(self) -> None:
-        self._spaces: dict[int, Space] = {}
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
+        self.partition: Partition | None = None
 
-    def fresh(self, database: Database, namespace: int, embedded: int, changes: int) -> Space:
-        """The vectors of a namespace, as the database's open transaction sees them."""
+
+class Partitions:
+    """The partitions that have been searched, kept for the next search. May be used from many threads."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[int, _Held] = OrderedDict()
+        self._lock = threading.Lock()
+        self._forgotten = 0
+
+    def fresh(self, database: Database, namespaces: Iterable[tuple[int, int, int]]) -> list[Partition]:
+        """The vectors of some namespaces, as the database's open transaction sees them.
+
+        Args:
+            namespaces: the number of each, how many vectors it has, and its counter of changes.
+        """
+        forgotten: int = database.execute(q.forgotten)[0][0]
         with self._lock:
-            space = self._spaces.get(namespace)
-            if space is None:
-                space = _empty(changes)
-            elif space.changes != changes:
-                space = _reconciled(space, database.execute(q.vector_states, (namespace,)), changes)
-            while len(space.ids) < embedded:
-                rows = database.execute(q.vectors_after, (namespace, space.last_id, _PAGE))
-                if not rows:
+            if forgotten > self._forgotten:
+                self._held.clear()
+                self._forgotten = forgotten
+        partitions = []
+        for namespace, embedded, changes in namespaces:
+            with self._lock:
+                held = self._held.setdefault(namespace, _Held())
+                self._held.move_to_end(namespace)
+            with held.lock:
+                held.partition = _brought_up(held.partition, database, namespace, embedded, changes)
+                partitions.append(held.partition)
+        self._shrink()
+        return partitions
+
+    def _shrink(self) -> None:
+        """Drop the partitions that were not searched for the longest time, while all take too much; never the last."""
+        with self._lock:
+            sizes = {name: held.partition.nbytes for name, held in self._held.items() if held.partition is not None}
+            total = sum(sizes.values())
+            for name, size in list(sizes.items())[:-1]:
+                if total <= HELD:
                     break
-                space = _extended(space, rows, embedded)
-            self._spaces[namespace] = space
-            return space
+                del self._held[name]
+                total -= size
 
     def clear(self) -> None:
         with self._lock:
-            self._spaces.clear()
+            self._held.clear()
 
 
-def _empty(changes: int) -> Space:
-    return Space(
-        changes,
-        np.empty(0, np.int64),
-        np.empty(0, np.int64),
-        np.empty(0, np.int8),
-        np.empty(0, np.bool_),
-        np.empty((0, 0), np.float32),
-    )
+def _brought_up(known: Partition | None, database: Database, namespace: int, embedded: int, changes: int) -> Partition:
+    path = path_for(embedded)
+    partition = known
+    if partition is None or partition.path != path or partition.count > _WORN * (embedded + 1):
+        partition = emptied(path, changes, int(embedded * _SPARE))
+    if partition.changes != changes or partition.live < embedded:
+        partition = _read_on(partition, database, namespace)
+    if partition.live != embedded and partition.changes != changes:
+        # Some went.
+        partition = partition.as_stored(database.execute(q.vector_states, (namespace,)), changes)
+    return partition if partition.changes == changes else partition.at_changes(changes)
 
 
-def _columns(rows: list[Row]) -> tuple[Any, Any, Any, Any]:
-    ids = np.array([row[0] for row in rows], np.int64)
-    units = np.array([row[1] for row in rows], np.int64)
-    kinds = np.array([_KINDS.index(row[2]) for row in rows], np.int8)
-    return ids, units, kinds, np.array([row[3] for row in rows], np.bool_)
-
-
-def _extended(space: Space, rows: list[Row], expected: int) -> Space:
-    """With further rows, in the spare part of the same buffer if there is room."""
-    ids, units, kinds, retired = _columns(rows)
-    added = np.frombuffer(b"".join(row[4] for row in rows), dtype="<f4").reshape(len(rows), -1)
-    count, total = len(space.ids), len(space.ids) + len(rows)
-    buffer = space.buffer
-    if len(buffer) < total or buffer.shape[1] != added.shape[1]:
-        # The first load takes just what there is; one that keeps growing gets room to grow.
-        capacity = max(total, expected if count == 0 else int(total * _GROWTH))
-        buffer = np.empty((capacity, added.shape[1]), np.float32)
-        if count:
-            buffer[:count] = space.matrix
-    buffer[count:total] = added
-    return Space(
-        space.changes,
-        np.concatenate([space.ids, ids]),
-        np.concatenate([space.units, units]),
-        np.concatenate([space.kinds, kinds]),
-        np.concatenate([space.retired, retired]),
-        buffer,
-    )
-
-
-def _reconciled(space: Space, rows: list[Row], changes: int) -> Space:
-    """With only the vectors that are still there, and with the states they are in now."""
-    ids, units, kinds, retired = _columns(rows)
-    left = np.isin(space.ids, ids)
-    known = np.isin(ids, space.ids)
-    # A buffer is shared only while nothing is taken out of it, so that rows in use are never filled anew.
-    buffer = space.buffer if left.all() else space.matrix[left]
-    return Space(changes, ids[known], units[known], kinds[known], retired[known], buffer)
+def _read_on(partition: Partition, database: Database, namespace: int) -> Partition:
+    """With all that came since, or was changed and has a new number for it."""
+    more = q.vectors_after if partition.path == "exact" else q.codes_after
+    while rows := database.execute(more, (namespace, partition.last_id, _PAGE)):
+        partition = partition.with_more(rows)
+    return partition

@@ -153,8 +153,8 @@ FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id;
 
 -- name: fork_vectors
 -- The vectors of those copies.
-INSERT INTO vectors (unit, namespace, kind, retired, data)
-SELECT copy.unit, v.namespace, v.kind, v.retired, v.data
+INSERT INTO vectors (unit, namespace, kind, retired, code, data)
+SELECT copy.unit, v.namespace, v.kind, v.retired, v.code, v.data
 FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit
 WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
 
@@ -389,7 +389,9 @@ DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
 UPDATE units SET retired = ? WHERE id = ?;
 
 -- name: retire_vector
-UPDATE vectors SET retired = ? WHERE unit = ?;
+-- Under a new number, by which memory learns of it.
+INSERT OR REPLACE INTO vectors (unit, namespace, kind, retired, code, data)
+SELECT unit, namespace, kind, ?, code, data FROM vectors WHERE unit = ?;
 
 -- name: drop_vectors
 DELETE FROM vectors WHERE unit IN (SELECT value FROM json_each(?));
@@ -401,11 +403,23 @@ FROM units u JOIN namespaces n ON n.id = u.namespace LEFT JOIN vectors v ON v.un
 WHERE u.id = ? AND n.path >= ? AND n.path < ?;
 
 -- name: add_vector
-INSERT INTO vectors (unit, namespace, kind, retired, data) VALUES (?, ?, ?, ?, ?);
+INSERT INTO vectors (unit, namespace, kind, retired, code, data) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: vectors_after
 -- The vectors of a namespace with numbers above one that is known.
 SELECT id, unit, kind, retired, data FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: codes_after
+-- The same with the codes instead: answered from the index alone.
+SELECT id, unit, kind, retired, code FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: vectors_by_number
+-- Those of a list of ascending numbers.
+SELECT v.id, v.data FROM json_each(?) l CROSS JOIN vectors v ON v.id = l.value;
+
+-- name: forgotten
+-- How many forgets there have been.
+SELECT value FROM meta WHERE key = 'erasures_due';
 
 -- name: vector_states
 -- All vectors of a namespace by number, without the vectors themselves: answered from the index alone.
@@ -877,8 +891,12 @@ SELECT u.receipt, c.receipt_id, c.thread_id, u.body FROM usage u JOIN receipts c
 -- name: all_model_calls
 SELECT m.id, t.thread_id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread ORDER BY m.id;
 
--- name: vectors_of_other_size
-SELECT id FROM vectors WHERE length(data) <> ? ORDER BY id;
+-- name: any_vector
+SELECT 1 FROM vectors LIMIT 1;
+
+-- name: vectors_with_codes
+-- All vectors with numbers above one, with their codes.
+SELECT id, data, code FROM vectors WHERE id > ? ORDER BY id LIMIT ?;
 
 -- name: check_lexicon
 INSERT INTO lexicon (lexicon) VALUES ('integrity-check');

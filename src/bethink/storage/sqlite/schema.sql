@@ -10,7 +10,7 @@ CREATE TABLE namespaces (
     units    INTEGER NOT NULL DEFAULT 0,
     length   INTEGER NOT NULL DEFAULT 0, -- terms in them
     embedded INTEGER NOT NULL DEFAULT 0, -- vectors
-    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes, or its unit is retired or revived; other processes watch it
+    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes or gets another number, see dense.py; other processes watch it
     revision INTEGER NOT NULL            -- grows with every change of its records, see meta
 ) STRICT;
 
@@ -241,10 +241,11 @@ CREATE TABLE vectors (
     namespace INTEGER NOT NULL,
     kind      TEXT NOT NULL,
     retired   INTEGER NOT NULL,
+    code      BLOB NOT NULL, -- two bits a component, see codes.py
     data      BLOB NOT NULL -- float32, little-endian
 ) STRICT;
 
-CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired);
+CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired, code);
 
 -- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
 -- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "retired" if it is.

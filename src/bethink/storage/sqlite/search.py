@@ -27,6 +27,7 @@ from bethink.storage.base import Candidate, Found, Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.records import embedder
 from bethink.storage.sqlite.tail import FIRST_KEY, Tails, Unsettled
 from bethink.storage.sqlite.units import last_unit
 from bethink.storage.sqlite.values import (
@@ -39,10 +40,11 @@ from bethink.storage.sqlite.values import (
     path_of,
     path_range,
 )
+from bethink.storage.vectors import check_query
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
-    from bethink.storage.sqlite.dense import Spaces
+    from bethink.storage.sqlite.dense import Partitions
 
 __all__ = ["Frequencies", "search"]
 
@@ -149,8 +151,13 @@ def _in_view(database: Database, request: Search, namespaces: list[Row]) -> _Lef
     )
 
 
-def search(database: Database, request: Search, spaces: Callable[[], Spaces], frequencies: Frequencies, tails: Tails) -> Found:
-    """See `storage.base.Search`. `spaces` is asked for only if there is a vector: it needs numpy."""
+def search(
+    database: Database, request: Search, partitions: Callable[[], Partitions], frequencies: Frequencies, tails: Tails
+) -> Found:
+    """See `storage.base.Search`. `partitions` is asked for only if there is a vector: it needs numpy."""
+    if request.vector is not None:
+        bound = embedder(database)
+        check_query(request.vector, bound.dimension if bound else None)
     namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
     tail = tails.of(database, request.scope)
     units = sum(row[2] for row in namespaces) + len(tail)
@@ -169,8 +176,8 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
     if request.vector is not None:
         from bethink.storage.sqlite.dense import Similarities
 
-        filled = [spaces().fresh(database, row[0], row[4], row[5]) for row in namespaces if row[4]]
-        similarities = Similarities(filled, request.vector, request.kinds, request.current, without.units)
+        filled = partitions().fresh(database, [(row[0], row[4], row[5]) for row in namespaces if row[4]])
+        similarities = Similarities(database, filled, request.vector, request.kinds, request.current, without.units)
         limit = request.limit
         cosines = similarities.best(limit) if passing is None else passing.nearest(similarities, limit)
 
@@ -194,6 +201,7 @@ def search(database: Database, request: Search, spaces: Callable[[], Spaces], fr
         mean_length=mean_length,
         frequency=frequency,
         pending=pending,
+        paths=similarities.paths if similarities is not None else (),
     )
 
 

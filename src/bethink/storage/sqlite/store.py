@@ -65,7 +65,7 @@ from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
-    from bethink.storage.sqlite.dense import Spaces
+    from bethink.storage.sqlite.dense import Partitions
 
 __all__ = ["SqliteStore"]
 
@@ -101,7 +101,7 @@ class SqliteStore:
             raise InvalidInput("durability", f"{durability!r}", 'use "full" or "normal"')
         # Absolute, so that a later change of directory changes nothing.
         self._options = Options(str(Path(path).absolute()), choose(driver), durability, busy_timeout)
-        self._spaces: Spaces | None = None
+        self._partitions: Partitions | None = None
         self._frequencies = Frequencies()
         self._tails = Tails()
         self._closed = False
@@ -131,7 +131,7 @@ class SqliteStore:
     def _after_fork(self) -> None:
         """In the child: leave the parent's connections alone, and open others when they are needed."""
         _inherited.extend((*self._readers.abandoned(), *self._writer.abandoned()))
-        self._spaces = None
+        self._partitions = None
         self._frequencies, self._tails = Frequencies(), Tails()
         if not self._closed:
             self._connect()
@@ -236,18 +236,20 @@ class SqliteStore:
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         self._frequencies.clear()
         self._tails.clear()
+        if self._partitions is not None:
+            self._partitions.clear()
         drop_kept()
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
 
-    def _vectors(self) -> Spaces:
+    def _vectors(self) -> Partitions:
         # numpy takes longer to import than everything else here; who never searches by vector does not wait for it.
-        from bethink.storage.sqlite.dense import Spaces
+        from bethink.storage.sqlite.dense import Partitions
 
         with self._first_search:
-            if self._spaces is None:
-                self._spaces = Spaces()
-            return self._spaces
+            if self._partitions is None:
+                self._partitions = Partitions()
+            return self._partitions
 
     def scan(self, request: Scan, /) -> Page:
         """See `storage.base.Scan`."""

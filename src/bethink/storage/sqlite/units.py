@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from bethink.errors import InvalidInput
 from bethink.storage.base import Scope
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.values import listed, namespace_of, path_of, path_range
+from bethink.storage.vectors import check_vectors
 from bethink.values import Namespace
 
 __all__ = [
@@ -159,14 +159,12 @@ def set_retired(database: Database, unit: int, retired: bool) -> None:
 
 def embed(database: Database, namespace: Namespace, vectors: Collection[tuple[int, bytes]], dimension: int | None) -> None:
     """Give units of a namespace or below their vectors. One that is not there any more is passed over."""
-    if dimension is None:
-        raise InvalidInput("vectors", "no embedder is bound to the store", "call bind_embedder first")
-    for _, data in vectors:
-        if len(data) != 4 * dimension:
-            raise InvalidInput("vectors", f"{len(data)} bytes", f"pass {dimension} float32 values")
+    data = [vector for _, vector in vectors]
+    check_vectors(data, dimension)
+    codes = _codes(data)
     low, high = path_range(Scope(namespace, subtree=True))
     totals: dict[int, Totals] = {}
-    for unit, data in vectors:
+    for (unit, vector), code in zip(vectors, codes, strict=True):
         for number, kind, retired, embedded in database.execute(q.unit_in_scope, (unit, low, high)):
             so_far = totals.get(number, Totals())
             if embedded:
@@ -175,9 +173,19 @@ def embed(database: Database, namespace: Namespace, vectors: Collection[tuple[in
             else:
                 database.execute(q.drop_pending, (listed([unit]),))
                 totals[number] = so_far._replace(embedded=so_far.embedded + 1)
-            database.execute(q.add_vector, (unit, number, kind, retired, data))
+            database.execute(q.add_vector, (unit, number, kind, retired, code, vector))
     for number, change in totals.items():
         add_to_totals(database, number, change)
+
+
+def _codes(vectors: Sequence[bytes]) -> list[bytes]:
+    if not vectors:
+        return []
+    import numpy as np
+
+    from bethink.storage.sqlite.codes import codes_of
+
+    return codes_of(np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1))
 
 
 # -- tags -----------------------------------------------------------------------------------------------------------------
