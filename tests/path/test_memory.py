@@ -345,7 +345,9 @@ class TestForgetting:
     @pytest.mark.parametrize(("kept", "gone"), [("t", "f"), ("f", "t")])
     def test_a_fork_and_its_parent_outlive_each_other(self, memory: Memory, kept: str, gone: str) -> None:
         user = memory.user("u")
-        user.thread("t").add("user", "I live in Lisbon.")
+        # What is said next is recalled with it, and what is forgotten takes along the contexts that show it.
+        for text in ("I live in Lisbon.", "Thanks.", "And now to work."):
+            user.thread("t").add("user", text)
         user.thread("t").fork(thread_id="f")
         for name in ("t", "f"):
             user.thread(name).add("user", f"The {name} consignment is blue.")

@@ -3,6 +3,8 @@
     terms    text → terms, the same for every backend, on the way in and on the way out
     dates    the times that a text names → stretches of the calendar, and how well a moment fits them
     rank     candidates and their statistics → hits, each with its scores
+    legs     the words and the meaning of a candidate and of the messages around it, as numbers
+    passages a long text by its best passage
 
 A store finds candidates (`storage.base.Search`); everything that decides their order is here and pure.
 """

@@ -1,16 +1,19 @@
 """Candidates to hits: every score is a number from 0 to 1 that means the same for every query.
 
-    lexical   the share of the query's weight (idf) that a candidate holds, term counts saturated as in BM25
-    dense     cosine of query and candidate; opposite meanings count as unrelated, 0
-    speaker   takes a share away from what others said, when the query names a speaker; never a filter
+    lexical    the share of the query's weight (idf) that a candidate holds, term counts saturated as in BM25
+    dense      square of the cosine of query and candidate
+    context    what the messages around it add to both (legs.py)
+    speaker    takes a share away from what others said, when the query names a speaker; never a filter
+    form       more for a text that says much, less for one that ends in a question; more for one that names a time, where the
+               query asks when
+    time       more for what was said at the time that the query names (dates)
 
-    score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), less what speaker takes
+    score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
 
 Nothing is normalised by the best hit of the query, so one threshold can tell the questions that the memory does not answer:
 all their scores are low. Rank fusion would lose just that, and ranks worse than BM25 alone on LoCoMo.
 
-Each leg is a function from a candidate to a number; another one (a date, a neighbour's score) is one more function and one
-more entry in `Hit.scores`.
+Each leg is one entry in `Hit.scores`, and they sum to the score.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal, overload
 
@@ -27,13 +30,15 @@ import msgspec
 from bethink.errors import InvalidInput
 from bethink.messages import Trust
 from bethink.records import RecordKind
+from bethink.retrieval.dates import TimeCue, time_score
+from bethink.retrieval.legs import Words, meaning, meanings, neighbours, term_weights
 from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
 __all__ = ["Hit", "Ranker", "RecallResult", "rank", "speakers_in", "without_names"]
 
-_NAME, _VERSION = "legs", 1
+_NAME, _VERSION = "legs", 2
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
 
 
@@ -43,9 +48,16 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         k1, b: BM25's saturation of term counts and correction for length.
         dense: weight of the dense leg; the lexical one has the rest.
+        alike: cosine from which two texts mean the same.
+        context: how much of its neighbours' term counts a message has; `dense_context` of their cosines' squares. One that is
+            so many terms long as `damping` has all of that, one twice as long has half.
         speaker: share taken from what was said by others than the speakers whom the query names.
+        length: share added for each e-fold of terms beyond 20 (taken for each below); at most 1.5 of it, or 2 below.
+        question: share taken from what ends in a question mark.
+        when: share added to what says a time, for a query that asks when or how long. English.
+        time: what is added for having been said on the very day that the query names; less for a less exact time.
         threshold: score below which even the best candidate is no answer, and nothing is returned.
-        lexical_threshold: the same where the dense leg did not run: words alone are shared by chance more often.
+        lexical_threshold: the same where the dense leg did not run.
         tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
             since the best one may be among that.
         least_units: a scope of fewer units is ranked as if it had that many, the others without any word of the query: of
@@ -54,19 +66,31 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     k1: float = 0.9
     b: float = 0.4
-    dense: float = 0.6
+    dense: float = 0.4
+    alike: float = 0.9
+    context: float = 1.25
+    dense_context: float = 0.8
+    damping: float = 60.0
     speaker: float = 0.3
-    threshold: float = 0.26
-    lexical_threshold: float = 0.21
+    length: float = 0.05
+    question: float = 0.15
+    when: float = 0.2
+    time: float = 0.2
+    threshold: float = 0.195
+    lexical_threshold: float = 0.205
     tail: float = 0.6
     least_units: int = 200
 
     def __post_init__(self) -> None:
-        for name in ("b", "dense", "speaker", "threshold", "lexical_threshold", "tail"):
+        shares = ("b", "dense", "speaker", "length", "question", "when", "time", "threshold", "lexical_threshold", "tail")
+        for name in shares:
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
-        if not 0 <= self.k1 < math.inf:
-            raise InvalidInput("ranker.k1", f"{self.k1}", "use a number of 0 or more")
+        if not 0 < self.alike <= 1:
+            raise InvalidInput("ranker.alike", f"{self.alike}", "use a number above 0, at most 1")
+        for name in ("k1", "context", "dense_context", "damping"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number of 0 or more")
         if self.least_units < 0:
             raise InvalidInput("ranker.least_units", f"{self.least_units}", "use 0 or more")
 
@@ -86,7 +110,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         id: the message's or the record's.
         score: 0 to 1, higher is better, to six decimals.
-        scores: what each leg added ("lexical", "dense") or took ("speaker"); they sum to `score`.
+        scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.rank`.
     """
 
     kind: Literal["message"] | RecordKind
@@ -142,6 +166,7 @@ def rank(
     terms: tuple[str, ...],
     *,
     names: frozenset[str] = frozenset(),
+    cues: Sequence[TimeCue] = (),
     beside: bool = False,
     k: int,
     now: datetime,
@@ -154,11 +179,13 @@ def rank(
         query: what was asked, with the names in it.
         terms: the terms searched for (`query_terms`).
         names: those who speak in the scope and whom the query names (`speakers_in`), candidates of theirs or not.
+        cues: the times that the query names (`dates.time_cues`).
         beside: whether there is something in view, which was not looked for (`Search.in_view`).
         k: 1 or more.
         now: a candidate from the future counts as from now.
 
-    A score rests on the query, the statistics and the candidate alone, whatever else was found.
+    A score rests on the query, the statistics, the candidate and those of its neighbours that are candidates, whatever else was
+    found.
 
     Ties go to the newer, then to the smaller id. The same message in several threads (forks) is one hit.
     """
@@ -167,7 +194,7 @@ def rank(
     dense = any(candidate.cosine is not None for candidate in found.candidates)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense
     threshold = ranker.threshold if dense else ranker.lexical_threshold
-    ranked = _once(_in_order(_scored(found, names, terms, ranker), now))
+    ranked = _once(_in_order(_scored(found, query, names, terms, cues, ranker), now))
     least = threshold * ranker.tail
     needed = least if beside else threshold
     if not ranked or ranked[0].score < needed:
@@ -176,20 +203,64 @@ def rank(
     return RecallResult(hits=hits, pending=found.pending, legs=legs)
 
 
-def _scored(found: Found, named: frozenset[str], terms: tuple[str, ...], ranker: Ranker) -> Iterator[_Scored]:
-    weights = _weights(found, terms, ranker)
-    for candidate in found.candidates:
-        score = _lexical(candidate, weights, found.mean_length, ranker)
-        scores = {"lexical": score}
-        if candidate.cosine is not None:
+def _scored(
+    found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
+) -> Iterator[_Scored]:
+    words = Words(term_weights(found, terms, ranker.least_units), found.mean_length, ranker.k1, ranker.b)
+    counts = [words.counts(each) for each in found.candidates]
+    alike = [None if each.cosine is None else meaning(each.cosine, ranker.alike) for each in found.candidates]
+    asks_when = bool(_WHEN.search(query))
+    for candidate, own, near, around in zip(found.candidates, counts, alike, neighbours(found.candidates), strict=True):
+        damping = min(1.0, ranker.damping / candidate.length) if candidate.length else 1.0
+        part = ranker.context * damping
+        lexical, context = words.shares(own, [(counts[index], part * share) for index, share in around])
+        scores = {"lexical": lexical, "context": context}
+        if near is not None:
+            part = ranker.dense_context * damping
+            beside = [(meant, part * share) for index, share in around if (meant := alike[index]) is not None]
+            dense, more = meanings(near, beside)
             scores["lexical"] *= 1 - ranker.dense
-            scores["dense"] = ranker.dense * min(1.0, max(0.0, candidate.cosine))
-            score = scores["lexical"] + scores["dense"]
+            scores["dense"] = ranker.dense * dense
+            scores["context"] = (1 - ranker.dense) * context + ranker.dense * more
+        total = sum(scores.values())
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
-            scores["speaker"] = -ranker.speaker * score
-            score += scores["speaker"]
-        # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        yield _Scored(candidate, scores, round(score, 6))
+            scores["speaker"] = -ranker.speaker * total
+            total += scores["speaker"]
+        if total:
+            scores["form"] = _form(candidate, asks_when, ranker) * total
+            total += scores["form"]
+        if cues and (fit := time_score(candidate.at, cues)):
+            scores["time"] = ranker.time * fit
+            total += scores["time"]
+        yield _bounded(candidate, scores, total)
+
+
+def _bounded(candidate: Candidate, scores: dict[str, float], total: float) -> _Scored:
+    """What comes to more than 1 is scaled to 1."""
+    if total > 1:
+        scores = {leg: value / total for leg, value in scores.items()}
+    # Rounded, so that float noise of another machine's vectors does not decide between equals.
+    return _Scored(candidate, scores, round(min(1.0, total), 6))
+
+
+_WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
+_SAID = """
+yesterday today tonight tomorrow last next ago week weekend month year day days since recently monday tuesday wednesday thursday
+friday saturday sunday january february march april may june july august september october november december
+"""
+_TIMES = frozenset(_SAID.split())
+_TIME_WORD = re.compile(r"[a-z]{3,9}|20\d\d")
+_SHORT, _LEAST, _MOST = 20, -2.0, 1.5
+
+
+def _form(candidate: Candidate, asks_when: bool, ranker: Ranker) -> float:
+    """What is added for the form of a text, as a share of what it has; more than -1."""
+    share = ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
+    if candidate.text.rstrip().endswith(("?", "？", "؟")):
+        share -= ranker.question
+    if asks_when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):
+        share += ranker.when
+    return max(-1.0, share)
 
 
 def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
@@ -224,6 +295,7 @@ def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: flo
 
 def _hit(scored: _Scored) -> Hit:
     candidate = scored.candidate
+    told = {leg: value for leg, value in scored.scores.items() if value or leg in ("lexical", "dense")}
     return Hit(
         kind=candidate.kind,
         id=candidate.id,
@@ -235,36 +307,8 @@ def _hit(scored: _Scored) -> Hit:
         trust=candidate.trust,
         at=candidate.at,
         score=scored.score,
-        scores=scored.scores,
+        scores=told,
     )
-
-
-# -- the lexical leg ------------------------------------------------------------------------------------------------------
-
-
-def _weights(found: Found, terms: tuple[str, ...], ranker: Ranker) -> dict[str, float]:
-    """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
-    term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question."""
-    units = max(found.units, ranker.least_units)
-    idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms}
-    total = sum(idf.values())
-    return {term: weight / total for term, weight in idf.items()}
-
-
-def _idf(units: int, holding: int) -> float:
-    return math.log(1 + (units - holding + 0.5) / (holding + 0.5))
-
-
-def _lexical(candidate: Candidate, weights: dict[str, float], mean_length: float, ranker: Ranker) -> float:
-    """BM25 as a share of what one occurrence of every term in a text of mean length would get; at most 1."""
-    length = 1 - ranker.b + ranker.b * candidate.length / mean_length if mean_length else 1.0
-    counts, most, saturation = candidate.counts, ranker.k1 + 1, ranker.k1 * length
-    share = 0.0
-    for term, weight in weights.items():
-        if term in counts:
-            count = counts[term]
-            share += weight * count * most / (count + saturation) if count else 0.0
-    return min(1.0, share)
 
 
 # -- names ----------------------------------------------------------------------------------------------------------------

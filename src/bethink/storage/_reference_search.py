@@ -27,7 +27,8 @@ def search(state: State, request: Search) -> Found:
     if request.vector is not None:
         check_query(request.vector, state.embedder.dimension if state.embedder else None)
     units = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
-    counts = {number: Counter(unit.terms.split(" ")) for number, unit in units.items()}
+    words = {number: unit.terms.split(" ") for number, unit in units.items()}
+    counts = {number: Counter(each) for number, each in words.items()}
     terms = tuple(dict.fromkeys(request.terms))
     frequency = {term: sum(term in count for count in counts.values()) for term in terms}
     lengths = {number: count.total() for number, count in counts.items()}
@@ -43,27 +44,46 @@ def search(state: State, request: Search) -> Found:
             count = counts[number][term]
             rarity = math.log(1 + (len(units) - frequency[term] + 0.5) / (frequency[term] + 0.5))
             score += rarity * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * lengths[number] / mean_length))
-        return score
+        # Rounded, so that the order of a sum does not decide between equals.
+        return round(score, 9)
 
     matching = [number for number in eligible if any(counts[number][term] for term in terms)]
     lexical = sorted(matching, key=lambda number: (-bm25(number), number))[: request.limit]
     dense = sorted(cosines, key=lambda number: (-cosines[number], number))[: request.limit]
+    chosen = {*lexical, *dense}
+    chosen |= _around({*lexical[: request.around], *dense[: request.around]}, {number: units[number] for number in eligible})
     return Found(
         candidates=tuple(
             _candidate(
                 state,
                 units[number],
-                counts={term: counts[number][term] for term in terms if counts[number][term]},
+                positions={term: _places(term, words[number]) for term in terms if counts[number][term]},
                 length=lengths[number],
                 cosine=cosines.get(number),
             )
-            for number in sorted({*lexical, *dense})
+            for number in sorted(chosen)
         ),
         units=len(units),
         mean_length=mean_length,
         frequency={term: count for term, count in frequency.items() if count},
         pending=sum(unit.vector is None for unit in units.values()),
     )
+
+
+def _around(centres: set[int], eligible: dict[int, Unit]) -> set[int]:
+    """The neighbours of some units: messages of the same thread, at most two seqs away."""
+    number_at = {(unit.namespace, unit.thread_id, unit.seq): number for number, unit in eligible.items() if unit.seq}
+    places = [
+        (unit.namespace, unit.thread_id, unit.seq + step)
+        for unit in map(eligible.__getitem__, centres)
+        if unit.seq
+        for step in (-2, -1, 1, 2)
+    ]
+    return {number_at[place] for place in places if place in number_at}
+
+
+def _places(term: str, words: list[str]) -> tuple[int, ...]:
+    return tuple(place for place, word in enumerate(words) if word == term)
 
 
 def speakers(state: State, scope: Scope) -> tuple[str, ...]:
@@ -120,7 +140,9 @@ def _cosines(vectors: dict[int, bytes | None], query: bytes | None) -> dict[int,
     return dict(zip(embedded, similarities.tolist(), strict=True))
 
 
-def _candidate(state: State, unit: Unit, *, counts: dict[str, int], length: int, cosine: float | None) -> Candidate:
+def _candidate(
+    state: State, unit: Unit, *, positions: dict[str, tuple[int, ...]], length: int, cosine: float | None
+) -> Candidate:
     thing = _thing(state, unit)
     if isinstance(thing, Message):
         assert thing.created_at is not None, "a stored message has its time"
@@ -134,7 +156,7 @@ def _candidate(state: State, unit: Unit, *, counts: dict[str, int], length: int,
             speaker=thing.speaker,
             trust=thing.trust,
             at=thing.created_at,
-            counts=counts,
+            positions=positions,
             length=length,
             cosine=cosine,
         )
@@ -148,7 +170,7 @@ def _candidate(state: State, unit: Unit, *, counts: dict[str, int], length: int,
         speaker="",
         trust=thing.trust,
         at=thing.recorded_at,
-        counts=counts,
+        positions=positions,
         length=length,
         cosine=cosine,
     )

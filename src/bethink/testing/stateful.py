@@ -522,15 +522,19 @@ class StoreMachine(RuleBasedStateMachine):
         near=st.none() | _texts,
         kinds=st.just(set(_KINDS)) | st.sets(st.sampled_from(_KINDS)),
         current=st.booleans(),
+        around=st.sampled_from((0, 1000)),
         where=st.none() | filters(),
     )
-    def search(self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool, where: Filter | None) -> None:
+    def search(
+        self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool, around: int, where: Filter | None
+    ) -> None:
         request = Search(
             scope=scope,
             terms=tuple(dict.fromkeys(index_terms(query).split())),
             vector=None if near is None else _EMBEDDER.stored(near),
             kinds=tuple(sorted(kinds)),
             limit=1000,
+            around=around,
             current=current,
             where=where,
         )

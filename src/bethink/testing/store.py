@@ -41,6 +41,7 @@ from bethink.testing._contract_in_view import InViewContract  # noqa: E402
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_marks import MarkContract  # noqa: E402
+from bethink.testing._contract_neighbours import NeighboursContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
@@ -64,6 +65,7 @@ class StoreContract(
     ScanContract,
     SearchContract,
     InViewContract,
+    NeighboursContract,
     FilterContract,
     FilterFieldContract,
     FilterMetadataContract,

@@ -46,7 +46,9 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         - filters (`scope`, `kinds`, `current`, `in_view`, `where`) hold inside each leg, before any limit.
         - what `where` is not true of is no candidate (see `filters`), and nothing else changes by it, the statistics included.
         - what is `in_view` is no candidate, and nothing else changes by it: the statistics are those of all units in scope.
-        - the union of both is returned, each candidate with everything ranking needs; order is unspecified.
+        - neighbours: of the `around` best of each leg, the messages at most two before and two after (seqs, same thread) are
+          candidates as well, beyond any limit and whatever they hold, as far as the filters let them.
+        - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
     """
 
@@ -55,6 +57,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     vector: bytes | None = None
     kinds: tuple[Literal["message", "note", "insight", "summary"], ...] = ("message", "note", "insight", "summary")
     limit: int = 200
+    around: int = 0
     current: bool = True
     in_view: InView | None = None
     where: Filter | None = None
@@ -64,7 +67,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A unit that may answer the query.
 
     Attributes:
-        counts: how often each query term occurs in it (absent: not at all).
+        positions: where each query term stands among its terms, from 0 (absent: nowhere).
         length: how many terms it has in all.
         cosine: similarity to the query's vector, -1 to 1; None if it has no vector (yet) or none was asked for.
     """
@@ -78,9 +81,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     speaker: str
     trust: Trust
     at: datetime
-    counts: dict[str, int]
+    positions: dict[str, tuple[int, ...]]
     length: int
     cosine: float | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each query term occurs in it (absent: not at all)."""
+        return {term: len(places) for term, places in self.positions.items()}
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

@@ -495,6 +495,14 @@ SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record
 -- name: match_count
 SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
 
+-- name: neighbours
+-- Number and unit of the messages at most two away from some in the same thread: from units (?1), and from messages by number (?2).
+SELECT m.id, m.unit FROM json_each(?1) l CROSS JOIN units u ON u.id = l.value AND u.kind = 'message'
+  CROSS JOIN messages m ON m.id BETWEEN u.owner - 2 AND u.owner + 2 AND m.thread = u.owner >> 32
+UNION
+SELECT m.id, m.unit FROM json_each(?2) l CROSS JOIN messages m ON m.id BETWEEN l.value - 2 AND l.value + 2
+  AND m.thread = l.value >> 32;
+
 -- name: candidate_messages
 -- What ranking needs to know of units that stand for messages. (CROSS JOIN: one look-up for each of the list, in this order.)
 SELECT u.id, u.length, u.terms, n.path, u.kind, t.thread_id, m.seq, m.message_id, m.created_at, m.body

@@ -9,6 +9,7 @@ rarest up until they occur often enough in all (`_LOOKED_AT`); the others count 
 passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
 `bm25()` ranks by statistics of the whole database and only decides which rows are looked at; what is returned is chosen by BM25
 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the messages in the tails (tail.py).
+The neighbours of the best of each leg are looked up by message number, which is next to theirs.
 What is in view already is looked up first, by ranges of message numbers, and no leg sees it. A filter is part of each leg's own
 query (filters.py).
 Every term is a quoted string in the query, so no text is ever read as an operator.
@@ -19,7 +20,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from bethink.storage.base import Candidate, Found, Scope, Search
@@ -122,9 +123,9 @@ def _brought_up(known: _Known, last: int, units: int, new: list[Row]) -> _Known:
 
 
 class _Counted(NamedTuple):
-    """How often each query term occurs in a unit, and how many terms it has."""
+    """Where each query term stands in a unit, and how many terms it has."""
 
-    counts: dict[str, int]
+    positions: Mapping[str, tuple[int, ...]]
     length: int
 
 
@@ -181,13 +182,18 @@ def search(
         cosines = similarities.best(limit) if passing is None else passing.nearest(similarities, limit)
 
     rows = {row[0]: row for row in _rows(database, {*best, *cosines}, tail)}
-    known = lexicon.tail
-    counted = {unit: known.get(unit) or lexicon.count(row[1], row[2]) for unit, row in rows.items()}
-    # Without a limit that cuts there is nothing to choose.
-    lexical = list(best) if len(best) <= request.limit else _best(best, counted, units, mean_length, frequency, request.limit)
+    counted = {unit: lexicon.counted(row) for unit, row in rows.items()}
+    # Without a limit that cuts, and without neighbours, there is nothing to choose.
+    choose = len(best) > request.limit or request.around
+    lexical = _best(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
+    centres = {*lexical[: request.around], *list(cosines)[: request.around]}
+    around = _around(database, centres, lexicon.tail, without, passing).difference(lexical, cosines)
+    unread = around.difference(rows)
+    rows.update((row[0], row) for row in _rows(database, unread, tail))
+    counted.update((unit, lexicon.counted(rows[unit])) for unit in unread)
     if similarities is not None:
-        cosines.update(similarities.of(lexical))
-    chosen = [unit for unit in sorted({*lexical, *cosines}) if unit in rows]
+        cosines.update(similarities.of([*lexical, *around]))
+    chosen = [unit for unit in sorted({*lexical, *around, *cosines}) if unit in rows]
     named = {row[1]: namespace_of(row[1]) for row in namespaces}
     return Found(
         candidates=tuple(_candidate(rows[unit], named, counted[unit], cosines.get(unit)) for unit in chosen),
@@ -211,11 +217,34 @@ def _best(
     rarity = {term: math.log(1 + (units - holding + 0.5) / (holding + 0.5)) for term, holding in frequency.items()}
 
     def bm25(unit: int) -> float:
-        counts, length = counted[unit]
+        positions, length = counted[unit]
         damping = _K1 * (1 - _B + _B * length / mean_length)
-        return sum(rarity[term] * count * (_K1 + 1) / (count + damping) for term, count in counts.items())
+        counts = ((rarity[term], len(places)) for term, places in positions.items())
+        # Rounded, so that the order of a sum does not decide between equals.
+        return round(sum(weight * count * (_K1 + 1) / (count + damping) for weight, count in counts), 9)
 
     return sorted(among, key=lambda unit: (-bm25(unit), unit))[:limit]
+
+
+def _around(
+    database: Database,
+    centres: Collection[int],
+    tail: Mapping[int, _Counted],
+    without: _LeftOut,
+    passing: Passing | None,
+) -> set[int]:
+    """The neighbours of some units, messages all: at most two away in the same thread, not left out, and passing."""
+    if not centres:
+        return set()
+    settled = [unit for unit in centres if unit < FIRST_KEY]
+    others = [unit - FIRST_KEY for unit in centres if unit >= FIRST_KEY]
+    rows = database.execute(q.neighbours, (listed(settled), listed(others)))
+    if passing is not None:
+        numbers = passing.messages(number for number, _ in rows)
+        rows = [row for row in rows if row[0] in numbers]
+    found = {unit for _, unit in rows if unit is not None}.difference(without.units)
+    keys = {FIRST_KEY + number for number, unit in rows if unit is None}
+    return found | keys.intersection(tail).difference(without.keys)
 
 
 class _Lexicon:
@@ -246,7 +275,7 @@ class _Lexicon:
             return {}
         found = frequencies.of(self._request.scope, self._terms, self._database, self._units, self._holding)
         for counted in self.tail.values():
-            for term in counted.counts:
+            for term in counted.positions:
                 found[term] += 1
         return {term: total for term, total in found.items() if total}
 
@@ -272,7 +301,7 @@ class _Lexicon:
                 rarest = rarest + 1 if self._passing is None else len(terms)
                 found = self._matching(terms[:rarest], frequency)
         if "message" in request.kinds:
-            keys = [key for key, counted in self.tail.items() if counted.counts and key not in without.keys]
+            keys = [key for key, counted in self.tail.items() if counted.positions and key not in without.keys]
             if self._passing is not None and keys:
                 passing = self._passing.messages(key - FIRST_KEY for key in keys)
                 keys = [key for key in keys if key - FIRST_KEY in passing]
@@ -311,12 +340,18 @@ class _Lexicon:
     def _in(self, message: Unsettled) -> _Counted:
         return _Counted({term: message.terms[term] for term in self._terms if term in message.terms}, message.length)
 
-    def count(self, length: int, terms: str) -> _Counted:
+    def counted(self, row: Row) -> _Counted:
+        """Of a row of `_rows`."""
+        return self.tail.get(row[0]) or self._count(row[1], row[2])
+
+    def _count(self, length: int, terms: str) -> _Counted:
         wanted = self._wanted
-        counts: dict[str, int] = {}
-        for word in [word for word in terms.split(" ") if word in wanted]:
-            counts[word] = counts.get(word, 0) + 1
-        return _Counted(counts, length)
+        words = terms.split(" ")
+        positions: dict[str, tuple[int, ...]] = {}
+        if not wanted.isdisjoint(words):
+            for place, word in [(place, word) for place, word in enumerate(words) if word in wanted]:
+                positions[word] = (*positions.get(word, ()), place)
+        return _Counted(positions, length)
 
 
 def _scope_tag(database: Database, request: Search, namespaces: list[Row], units: int) -> str:
@@ -363,7 +398,7 @@ def _candidate(row: Row, named: dict[str, Namespace], counted: _Counted, cosine:
         speaker=speaker,
         trust=trust,
         at=at,
-        counts=counted.counts,
+        positions=dict(counted.positions),
         length=counted.length,
         cosine=cosine,
     )

@@ -17,7 +17,7 @@ wait, and `ids.may_be_new` tells most of the others from it without a look at th
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,8 +45,8 @@ class Unsettled(NamedTuple):
 
     key: int
     length: int
-    terms: Mapping[str, int]
-    """How often it holds each of its terms."""
+    terms: Mapping[str, tuple[int, ...]]
+    """Where each of its terms stands, from 0."""
     speaker: str | None
     row: Row
     """As the query `candidate_messages` gives it, but without the terms."""
@@ -84,7 +84,10 @@ def _unsettled(number: int, path: str, *rest: Any) -> Unsettled:
     unit = _unit_of(number, rest[-1])
     key, length = FIRST_KEY + number, length_of(unit.terms)
     row = (key, length, "", path, "message", *rest)
-    return Unsettled(key, length, Counter(unit.terms.split(" ")), unit.speaker, row)
+    terms: dict[str, list[int]] = {}
+    for place, term in enumerate(unit.terms.split(" ")):
+        terms.setdefault(term, []).append(place)
+    return Unsettled(key, length, {term: tuple(places) for term, places in terms.items()}, unit.speaker, row)
 
 
 def _unit_of(number: int, body: bytes) -> NewUnit:

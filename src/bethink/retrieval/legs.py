@@ -1,0 +1,119 @@
+"""The legs of a score: pure functions from a candidate to numbers from 0 to 1 that mean the same for every query.
+
+    Words      term counts of the best passage, saturated as in BM25; those of the messages around it count as well, damped
+    meanings   squared cosines, likewise
+
+A turn of a talk is hard to tell without those around it: who asks "where did you go?" has said nothing of the sea, and the
+answer does not repeat the question. So each message has a share of what its neighbours hold. A long message speaks for itself
+and has less of it: with as much, the replies around every question would win (BEAM).
+
+Counts of neighbours are added before they are saturated: what a message says itself is not said twice by its neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from bethink.retrieval.passages import WINDOW, best_passage
+from bethink.storage.base import Candidate, Found
+from bethink.values import Namespace
+
+__all__ = ["Around", "Words", "meaning", "meanings", "neighbours", "term_weights"]
+
+_NEIGHBOURS = ((-1, 0.5), (-2, 0.3), (1, 0.3), (2, 0.15))
+"""Seqs away, and the share of theirs that a message has."""
+
+Around: TypeAlias = Sequence[tuple[int, float]]
+"""Positions of neighbours, and the share of each."""
+
+
+def neighbours(candidates: Sequence[Candidate]) -> list[Around]:
+    """Of each candidate, which of the others are at most two messages away in its thread. A record has none."""
+    threads: dict[tuple[Namespace, str], dict[int, int]] = {}
+    for index, each in enumerate(candidates):
+        if each.kind == "message" and each.thread_id is not None:
+            threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = index
+    around: list[Around] = [()] * len(candidates)
+    for thread in threads.values():
+        for seq, index in thread.items():
+            around[index] = [(thread[seq + step], share) for step, share in _NEIGHBOURS if seq + step in thread]
+    return around
+
+
+# -- words ----------------------------------------------------------------------------------------------------------------
+
+
+def term_weights(found: Found, terms: Sequence[str], least_units: int) -> dict[str, float]:
+    """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
+    term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question.
+    """
+    units = max(found.units, least_units)
+    idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms}
+    total = sum(idf.values())
+    return {term: weight / total for term, weight in idf.items()}
+
+
+def _idf(units: int, holding: int) -> float:
+    return math.log(1 + (units - holding + 0.5) / (holding + 0.5))
+
+
+class Words(msgspec.Struct, frozen=True):
+    """The lexical leg for one query.
+
+    Attributes:
+        weights: of each term (`term_weights`).
+        mean_length: of the units in scope, in terms.
+        k1, b: BM25's.
+    """
+
+    weights: dict[str, float]
+    mean_length: float
+    k1: float
+    b: float
+
+    def counts(self, candidate: Candidate) -> dict[str, float]:
+        """BM25's saturated count of each term in the candidate's best passage: 1 for one occurrence in a passage of mean
+        length, less than k1 + 1 for any number.
+        """
+        held = {term: places for term, places in candidate.positions.items() if term in self.weights}
+        if not held:
+            return {}
+        counts, length = best_passage(held, candidate.length, self._worth)
+        return self._saturated(counts, length)
+
+    def _worth(self, counts: Mapping[str, int], length: int) -> float:
+        return sum(self.weights[term] * count for term, count in self._saturated(counts, length).items())
+
+    def _saturated(self, counts: Mapping[str, int], length: int) -> dict[str, float]:
+        mean = min(self.mean_length, WINDOW)
+        damping = self.k1 * (1 - self.b + self.b * length / mean) if mean else self.k1
+        return {term: count * (self.k1 + 1) / (count + damping) for term, count in counts.items()}
+
+    def shares(self, own: Mapping[str, float], around: Iterable[tuple[Mapping[str, float], float]]) -> tuple[float, float]:
+        """What a candidate's own counts come to, and what those of its neighbours add, of each a part: together from 0 to 1.
+        Each term has half of its weight for a count of 1, two thirds for a count of 2.
+        """
+        weights = self.weights
+        alone = sum([weights[term] * count / (1 + count) for term, count in own.items()])
+        together = dict(own)
+        for counts, part in around:
+            for term, count in counts.items():
+                together[term] = together.get(term, 0.0) + part * count
+        return alone, sum([weights[term] * count / (1 + count) for term, count in together.items()]) - alone
+
+
+# -- meanings -------------------------------------------------------------------------------------------------------------
+
+
+def meaning(cosine: float, alike: float) -> float:
+    """The square of a cosine, 1 from `alike` on. Squared, since half of a cosine is chance; opposites are unrelated, 0."""
+    return min(1.0, (max(0.0, cosine) / alike) ** 2)
+
+
+def meanings(own: float, around: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """A candidate's own `meaning`, and what those of its neighbours add, of each a part: together at most 1."""
+    return own, min(1.0 - own, sum([near * part for near, part in around]))
