@@ -4,9 +4,9 @@
     dense      square of the cosine of query and candidate
     context    what the messages around it add to both (legs.py)
     speaker    takes a share away from what others said, when the query names a speaker; never a filter
-    form       more for a text that says much, less for one that ends in a question; more for one that names a time, where the
-               query asks when
-    time       more for what was said at the time that the query names (dates)
+    form       more for a message that says much, less for a text that ends in a question; more for one that names a time,
+               where the query asks when
+    time       more for a message that was said at the time that the query names (dates)
 
     score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
 
@@ -52,7 +52,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         context: how much of its neighbours' term counts a message has; `dense_context` of their cosines' squares. One that is
             so many terms long as `damping` has all of that, one twice as long has half.
         speaker: share taken from what was said by others than the speakers whom the query names.
-        length: share added for each e-fold of terms beyond 20 (taken for each below); at most 1.5 of it, or 2 below.
+        length: share added to a message for each e-fold of terms beyond 20 (taken for each below); at most 1.5 of it, or 2
+            below. A record is short or long by how it was made.
         question: share taken from what ends in a question mark.
         when: share added to what says a time, for a query that asks when or how long. English.
         time: what is added for having been said on the very day that the query names; less for a less exact time.
@@ -184,8 +185,8 @@ def rank(
         k: 1 or more.
         now: a candidate from the future counts as from now.
 
-    A score rests on the query, the statistics, the candidate and those of its neighbours that are candidates, whatever else was
-    found.
+    A score rests on the query, the statistics, the candidate and those of its neighbours that were found too, as candidates or
+    beside them, whatever else was.
 
     Ties go to the newer, then to the smaller id. The same message in several threads (forks) is one hit.
     """
@@ -207,10 +208,12 @@ def _scored(
     found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
 ) -> Iterator[_Scored]:
     words = Words(term_weights(found, terms, ranker.least_units), found.mean_length, ranker.k1, ranker.b)
-    counts = [words.counts(each) for each in found.candidates]
-    alike = [None if each.cosine is None else meaning(each.cosine, ranker.alike) for each in found.candidates]
+    # Those beside come last: they are neighbours of candidates and not scored themselves.
+    told = (*found.candidates, *found.beside)
+    counts = [words.counts(each) for each in told]
+    alike = [None if each.cosine is None else meaning(each.cosine, ranker.alike) for each in told]
     asks_when = bool(_WHEN.search(query))
-    for candidate, own, near, around in zip(found.candidates, counts, alike, neighbours(found.candidates), strict=True):
+    for candidate, own, near, around in zip(found.candidates, counts, alike, neighbours(told), strict=False):
         damping = min(1.0, ranker.damping / candidate.length) if candidate.length else 1.0
         part = ranker.context * damping
         lexical, context = words.shares(own, [(counts[index], part * share) for index, share in around])
@@ -229,7 +232,8 @@ def _scored(
         if total:
             scores["form"] = _form(candidate, asks_when, ranker) * total
             total += scores["form"]
-        if cues and (fit := time_score(candidate.at, cues)):
+        # The time of a record is when it was made, perhaps long after what it tells of was said.
+        if cues and candidate.kind == "message" and (fit := time_score(candidate.at, cues)):
             scores["time"] = ranker.time * fit
             total += scores["time"]
         yield _bounded(candidate, scores, total)
@@ -255,7 +259,9 @@ _SHORT, _LEAST, _MOST = 20, -2.0, 1.5
 
 def _form(candidate: Candidate, asks_when: bool, ranker: Ranker) -> float:
     """What is added for the form of a text, as a share of what it has; more than -1."""
-    share = ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
+    share = 0.0
+    if candidate.kind == "message":
+        share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
     if candidate.text.rstrip().endswith(("?", "？", "؟")):
         share -= ranker.question
     if asks_when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):

@@ -38,6 +38,18 @@ def search(state: State, request: Search) -> Found:
     eligible = [number for number, unit in units.items() if _eligible(state, unit, request) and not seen.holds(unit)]
     cosines = _cosines({number: units[number].vector for number in eligible}, request.vector)
 
+    def candidates(numbers: set[int], cosines: dict[int, float]) -> tuple[Candidate, ...]:
+        return tuple(
+            _candidate(
+                state,
+                units[number],
+                positions={term: _places(term, words[number]) for term in terms if counts[number][term]},
+                length=lengths[number],
+                cosine=cosines.get(number),
+            )
+            for number in sorted(numbers)
+        )
+
     def bm25(number: int) -> float:
         score = 0.0
         for term in terms:
@@ -50,32 +62,24 @@ def search(state: State, request: Search) -> Found:
     matching = [number for number in eligible if any(counts[number][term] for term in terms)]
     lexical = sorted(matching, key=lambda number: (-bm25(number), number))[: request.limit]
     dense = sorted(cosines, key=lambda number: (-cosines[number], number))[: request.limit]
-    chosen = {*lexical, *dense}
-    chosen |= _around({*lexical[: request.around], *dense[: request.around]}, {number: units[number] for number in eligible})
+    around = _around({*lexical[: request.around], *dense[: request.around]}, units)
+    beside = around.difference(eligible)
     return Found(
-        candidates=tuple(
-            _candidate(
-                state,
-                units[number],
-                positions={term: _places(term, words[number]) for term in terms if counts[number][term]},
-                length=lengths[number],
-                cosine=cosines.get(number),
-            )
-            for number in sorted(chosen)
-        ),
+        candidates=candidates({*lexical, *dense, *around} - beside, cosines),
         units=len(units),
         mean_length=mean_length,
         frequency={term: count for term, count in frequency.items() if count},
         pending=sum(unit.vector is None for unit in units.values()),
+        beside=candidates(beside, _cosines({number: units[number].vector for number in beside}, request.vector)),
     )
 
 
-def _around(centres: set[int], eligible: dict[int, Unit]) -> set[int]:
+def _around(centres: set[int], units: dict[int, Unit]) -> set[int]:
     """The neighbours of some units: messages of the same thread, at most two seqs away."""
-    number_at = {(unit.namespace, unit.thread_id, unit.seq): number for number, unit in eligible.items() if unit.seq}
+    number_at = {(unit.namespace, unit.thread_id, unit.seq): number for number, unit in units.items() if unit.seq}
     places = [
         (unit.namespace, unit.thread_id, unit.seq + step)
-        for unit in map(eligible.__getitem__, centres)
+        for unit in map(units.__getitem__, centres)
         if unit.seq
         for step in (-2, -1, 1, 2)
     ]

@@ -29,6 +29,7 @@ from bethink.storage.base import (
     Acquire,
     Append,
     Attempt,
+    Candidate,
     Cite,
     Cursor,
     Filter,
@@ -565,14 +566,14 @@ class StoreMachine(RuleBasedStateMachine):
         )
         terms = tuple(dict.fromkeys(index_terms(query).split()))
         vector = None if near is None else _EMBEDDER.stored(near)
-        request = Search(scope=scope, terms=terms, vector=vector, limit=1000)
+        request = Search(scope=scope, terms=terms, vector=vector, limit=1000, around=1000)
         beside = msgspec.structs.replace(request, in_view=seen)
         self.both(lambda store: store.search(beside), _comparable)
         left = self.store.search(beside)
         whole = {(each.namespace, each.thread_id, each.id): each for each in self.store.search(request).candidates}
         assert all(each == whole[each.namespace, each.thread_id, each.id] for each in left.candidates)
         by_words = sum(bool(each.counts) for each in left.candidates)
-        for_words = msgspec.structs.replace(beside, vector=None, limit=limit)
+        for_words = msgspec.structs.replace(beside, vector=None, limit=limit, around=0)
         assert len(self.store.search(for_words).candidates) == min(limit, by_words)
 
     @rule(data=st.data(), scope=_scopes)
@@ -702,19 +703,20 @@ def _counts(store: Store, scope: Scope) -> dict[str, object]:
 
 def _comparable(found: Found) -> object:
     """What two backends must agree on: all but the order, and the last digits of a cosine."""
-    candidates = sorted(
-        (
-            candidate.namespace,
-            candidate.kind,
-            candidate.thread_id or "",
-            candidate.id,
-            candidate.text,
-            candidate.speaker,
-            candidate.trust,
-            sorted(candidate.counts.items()),
-            candidate.length,
-            None if candidate.cosine is None else round(candidate.cosine, 3) + 0.0,
-        )
-        for candidate in found.candidates
+    candidates, beside = (sorted(map(_told, each)) for each in (found.candidates, found.beside))
+    return candidates, beside, found.units, round(found.mean_length, 6), found.frequency, found.pending
+
+
+def _told(candidate: Candidate) -> tuple[Any, ...]:
+    return (
+        candidate.namespace,
+        candidate.kind,
+        candidate.thread_id or "",
+        candidate.id,
+        candidate.text,
+        candidate.speaker,
+        candidate.trust,
+        sorted(candidate.counts.items()),
+        candidate.length,
+        None if candidate.cosine is None else round(candidate.cosine, 3) + 0.0,
     )
-    return candidates, found.units, round(found.mean_length, 6), found.frequency, found.pending

@@ -47,7 +47,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         - what `where` is not true of is no candidate (see `filters`), and nothing else changes by it, the statistics included.
         - what is `in_view` is no candidate, and nothing else changes by it: the statistics are those of all units in scope.
         - neighbours: of the `around` best of each leg, the messages at most two before and two after (seqs, same thread) are
-          candidates as well, beyond any limit and whatever they hold, as far as the filters let them.
+          candidates as well, beyond any limit and whatever they hold. Those that `where` is not true of or that are `in_view`
+          are no candidates; they are `beside` them, since a message says what it says whoever asks.
         - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
     """
@@ -99,6 +100,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         mean_length: their mean number of terms.
         frequency: for each query term, in how many of them it occurs (absent: none).
         pending: how many still wait for their vector.
+        beside: neighbours of candidates that are none themselves: what they hold counts for those, and they are no answer.
         paths: how the dense leg went about it, in the backend's own words, sorted; empty if it did not run. Of SQLite: "exact"
             where all vectors of a namespace were compared, "codes" where their codes chose which are.
     """
@@ -109,3 +111,4 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     frequency: dict[str, int]
     pending: int
     paths: tuple[str, ...] = ()
+    beside: tuple[Candidate, ...] = ()

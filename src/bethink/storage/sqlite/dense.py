@@ -54,6 +54,7 @@ class Similarities:
         self._database = database
         self._query = np.frombuffer(query, dtype="<f4").astype(np.float32)
         left_out = np.array(sorted(without), dtype=np.int64)
+        self._chosen = kinds, current
         filled = [partition for partition in partitions if partition.count]
         self._parts = [(partition, partition.eligible(kinds, current, left_out)) for partition in filled]
         self.paths: tuple[Path, ...] = tuple(sorted({partition.path for partition in filled}))
@@ -79,10 +80,20 @@ class Similarities:
 
     def of(self, units: Iterable[int]) -> dict[int, float]:
         """The similarities of those of `units` that have a vector and are eligible."""
+        return self._cosines(units, self._parts)
+
+    def of_left_out(self, units: Collection[int]) -> dict[int, float]:
+        """The same of units that are not eligible for being `without` or not in what was to `keep`."""
+        if not units:
+            return {}
+        nothing = np.empty(0, np.int64)
+        return self._cosines(units, [(part, part.eligible(*self._chosen, nothing)) for part, _ in self._parts])
+
+    def _cosines(self, units: Iterable[int], parts: list[tuple[Partition, NDArray[np.bool_] | None]]) -> dict[int, float]:
         wanted = np.fromiter(units, dtype=np.int64)
         found: dict[int, float] = {}
         if len(wanted):
-            for partition, eligible in self._parts:
+            for partition, eligible in parts:
                 found.update(partition.cosines(self._database, self._query, wanted, eligible))
         return found
 

@@ -11,7 +11,7 @@ passed over is a unit that holds only the commonest terms, and only where there 
 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among those and the messages in the tails (tail.py).
 The neighbours of the best of each leg are looked up by message number, which is next to theirs.
 What is in view already is looked up first, by ranges of message numbers, and no leg sees it. A filter is part of each leg's own
-query (filters.py).
+query (filters.py). Neighbours are looked up whether in view or not, passing or not, and told apart afterwards.
 Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
@@ -172,6 +172,7 @@ def search(
     frequency = lexicon.frequency(frequencies)
     best = lexicon.best(frequency)
     cosines: dict[int, float] = {}
+    lent: dict[int, float] = {}
     similarities = None
     if request.vector is not None:
         from bethink.storage.sqlite.dense import Similarities
@@ -187,12 +188,14 @@ def search(
     choose = len(best) > request.limit or request.around
     lexical = _best(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
     centres = {*lexical[: request.around], *list(cosines)[: request.around]}
-    around = _around(database, centres, lexicon.tail, without, passing).difference(lexical, cosines)
-    unread = around.difference(rows)
+    around, beside = _around(database, centres, lexicon.tail, without, passing)
+    around.difference_update(lexical, cosines)
+    unread = (around | beside).difference(rows)
     rows.update((row[0], row) for row in _rows(database, unread, tail))
     counted.update((unit, lexicon.counted(rows[unit])) for unit in unread)
     if similarities is not None:
         cosines.update(similarities.of([*lexical, *around]))
+        lent = similarities.of_left_out(beside)
     chosen = [unit for unit in sorted({*lexical, *around, *cosines}) if unit in rows]
     named = {row[1]: namespace_of(row[1]) for row in namespaces}
     return Found(
@@ -202,6 +205,7 @@ def search(
         frequency=frequency,
         pending=pending,
         paths=similarities.paths if similarities is not None else (),
+        beside=tuple(_candidate(rows[unit], named, counted[unit], lent.get(unit)) for unit in sorted(beside) if unit in rows),
     )
 
 
@@ -232,19 +236,21 @@ def _around(
     tail: Mapping[int, _Counted],
     without: _LeftOut,
     passing: Passing | None,
-) -> set[int]:
-    """The neighbours of some units, messages all: at most two away in the same thread, not left out, and passing."""
+) -> tuple[set[int], set[int]]:
+    """The neighbours of some units, messages all: at most two away in the same thread. First those that may be found, then
+    those that are in view or do not pass.
+    """
     if not centres:
-        return set()
+        return set(), set()
     settled = [unit for unit in centres if unit < FIRST_KEY]
     others = [unit - FIRST_KEY for unit in centres if unit >= FIRST_KEY]
     rows = database.execute(q.neighbours, (listed(settled), listed(others)))
+    keyed = {number: FIRST_KEY + number if unit is None else unit for number, unit in rows}
+    units = {unit for unit in keyed.values() if unit < FIRST_KEY or unit in tail}
+    found = units.difference(without.units, without.keys)
     if passing is not None:
-        numbers = passing.messages(number for number, _ in rows)
-        rows = [row for row in rows if row[0] in numbers]
-    found = {unit for _, unit in rows if unit is not None}.difference(without.units)
-    keys = {FIRST_KEY + number for number, unit in rows if unit is None}
-    return found | keys.intersection(tail).difference(without.keys)
+        found.intersection_update(map(keyed.__getitem__, passing.messages(keyed)))
+    return found, units - found
 
 
 class _Lexicon:
