@@ -134,9 +134,11 @@ def test_the_page_ends_with_what_to_do_next(page: str) -> None:
 
 def test_two_runs_differ_in_nothing_but_ids_times_and_sizes(page: str) -> None:
     def fixed(text: str) -> str:
+        # A line may end within a time.
+        text = " ".join(text.split())
         text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "ID", text)
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", text)
-        return " ".join(re.sub(r"[\d,]+ bytes of [^.]*\.db[\w., -]*", "FILES", text).split())
+        return re.sub(r"[\d,]+ bytes of [^.]*\.db[\w., -]*", "FILES", text)
 
     assert fixed(_run()) == fixed(page)
 

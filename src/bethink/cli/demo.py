@@ -168,11 +168,12 @@ def _context(stage: _Stage) -> dict[str, Any]:
 
 
 def _show_compactly(page: Page, built: Context) -> None:
-    """The lines of a context, each with its reason beside it."""
+    """The lines of a context, each with its reason beside it; the parts of a score come further below."""
     for section, lines in groupby(built.lines, key=lambda line: line.section):
         page.note(section)
         for line in lines:
-            page.say(f"{one_line(line.text, _LINE_WIDTH):{_LINE_WIDTH}}  {line.reason}", indent=1)
+            reason = line.reason.partition(" (")[0] if section == "recalled" else line.reason
+            page.say(f"{one_line(line.text, _LINE_WIDTH):{_LINE_WIDTH}}  {reason}", indent=1)
 
 
 def _recall(stage: _Stage) -> dict[str, Any]:
@@ -186,14 +187,14 @@ def _nothing(stage: _Stage) -> dict[str, Any]:
     found = stage.mara.recall(UNANSWERED_QUESTION)
     stage.page.say(
         f"“{UNANSWERED_QUESTION}” {counted(len(found), 'hit')}: {found.empty_reason}. "
-        "Nothing is a better answer than something unrelated."
+        "Better nothing than a wrong answer."
     )
     return {"query": UNANSWERED_QUESTION, **recall_command.facts_of(found)}
 
 
 def _isolation(stage: _Stage) -> dict[str, Any]:
     found = stage.tobias.recall(SHARED_QUESTION, 2)
-    stage.page.say(f"Tobias asks the same: “{SHARED_QUESTION}” He gets his own memories and never Mara's:")
+    stage.page.say(f"Tobias asks the same: “{SHARED_QUESTION}” He gets his own, never Mara's:")
     recall_command.show_hits(stage.page, found, limit=_SHOWN_CHARACTERS)
     return {"query": SHARED_QUESTION, **recall_command.facts_of(found)}
 

@@ -312,5 +312,5 @@ def _profile_reason(insight: Insight, score: float) -> str:
 
 
 def _hit_reason(score: float, scores: Mapping[str, float]) -> str:
-    legs = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
+    legs = ", ".join(f"{name} {value:.2f}" for name, value in scores.items() if round(value, 2))
     return f"score {score:.2f}" + (f" ({legs})" if legs else "")

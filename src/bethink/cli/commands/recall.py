@@ -97,6 +97,6 @@ def show_hits(page: Page, found: RecallResult, *, limit: int = _SHOWN_CHARACTERS
     from bethink.context import handle
 
     for hit in found:
-        legs = " + ".join(f"{name} {value:.2f}" for name, value in hit.scores.items())
+        legs = " + ".join(f"{name} {value:.2f}" for name, value in hit.scores.items() if round(value, 2))
         where = f"{hit.thread_id} #{hit.seq}, {hit.speaker}" if hit.kind == "message" else f"{hit.kind} mem:{handle(hit.id)}"
         page.item(f"{hit.score:.2f}  {one_line(hit.text, limit)}", f"{legs} · {where}, {when(hit.at)}", indent=0)
