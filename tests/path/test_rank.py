@@ -206,6 +206,31 @@ def test_a_text_that_names_a_time_answers_when() -> None:
     assert len({hit.score for hit in ask("why the race", undated, dated)}) == 1
 
 
+def test_what_is_beside_lends_its_words_and_is_no_answer() -> None:
+    question, answer = candidate("Where did you go on holiday?", seq=4), candidate("The Baltic, for a week", seq=5)
+    whole = ask("holiday", question, answer)
+    given = msgspec.structs.replace(found(question, answer), candidates=(answer,), beside=(question,))
+    (hit,) = rank(given, "holiday", query_terms("holiday"), k=10, now=NOW, ranker=OPEN)
+    assert hit == whole[1]
+
+
+def test_a_record_is_neither_short_nor_long_nor_of_a_time() -> None:
+    query = "the race on 3 February 2026"
+    record = candidate("a race", kind="insight", seq=0, at=datetime(2026, 2, 3, tzinfo=timezone.utc))
+    (hit,) = rank(found(record), query, query_terms(query), cues=time_cues(query, now=NOW), k=1, now=NOW, ranker=OPEN)
+    assert set(hit.scores) == {"lexical"}
+
+
+@pytest.mark.parametrize(("day", "hits"), [(3, 1), (4, 0)])
+def test_a_time_alone_is_an_answer_only_for_what_was_said_within_it(day: int, hits: int) -> None:
+    query = "anything on 3 February 2026"
+    said = candidate("we had soup", at=datetime(2026, 2, day, 1, tzinfo=timezone.utc), cosine=0.0)
+    cues = time_cues(query, now=NOW)
+    result = rank(found(said), query, query_terms(query), cues=cues, k=1, now=NOW, ranker=Ranker())
+    assert len(result) == hits
+    assert result or "scores 0.00" in result.empty_reason
+
+
 def test_what_was_said_at_the_time_that_is_named_comes_first() -> None:
     query = "the race on 3 February 2026"
     then, now = (candidate("I ran a race", id=str(day), at=datetime(2026, 2, day, tzinfo=timezone.utc)) for day in (3, 20))

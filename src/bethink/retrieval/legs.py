@@ -27,6 +27,8 @@ __all__ = ["Around", "Words", "meaning", "meanings", "neighbours", "term_weights
 _NEIGHBOURS = ((-1, 0.5), (-2, 0.3), (1, 0.3), (2, 0.15))
 """Seqs away, and the share of theirs that a message has."""
 
+_PASTED = 32
+
 Around: TypeAlias = Sequence[tuple[int, float]]
 """Positions of neighbours, and the share of each."""
 
@@ -49,10 +51,11 @@ def neighbours(candidates: Sequence[Candidate]) -> list[Around]:
 
 def term_weights(found: Found, terms: Sequence[str], least_units: int) -> dict[str, float]:
     """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
-    term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question.
+    term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question. But one
+    of 32 characters or more that occurs nowhere is no word of the question, rather something pasted.
     """
     units = max(found.units, least_units)
-    idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms}
+    idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms if term in found.frequency or len(term) < _PASTED}
     total = sum(idf.values())
     return {term: weight / total for term, weight in idf.items()}
 

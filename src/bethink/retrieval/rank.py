@@ -56,7 +56,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
             below. A record is short or long by how it was made.
         question: share taken from what ends in a question mark.
         when: share added to what says a time, for a query that asks when or how long. English.
-        time: what is added for having been said on the very day that the query names; less for a less exact time.
+        time: what is added for having been said on the very day that the query names; less for a less exact time. For what was
+            said near that time and not within it, it decides the order only, and does not lift a score over a threshold.
         threshold: score below which even the best candidate is no answer, and nothing is returned.
         lexical_threshold: the same where the dense leg did not run.
         tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
@@ -159,6 +160,8 @@ class _Scored(msgspec.Struct, frozen=True, gc=False):
     candidate: Candidate
     scores: dict[str, float]
     score: float
+    worth: float
+    """What is compared with a threshold."""
 
 
 def rank(
@@ -198,9 +201,9 @@ def rank(
     ranked = _once(_in_order(_scored(found, query, names, terms, cues, ranker), now))
     least = threshold * ranker.tail
     needed = least if beside else threshold
-    if not ranked or ranked[0].score < needed:
+    if not ranked or max(each.worth for each in ranked) < needed:
         return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, ranked, needed), legs=legs)
-    hits = tuple(_hit(each) for each in ranked[:k] if each.score >= least)
+    hits = tuple(_hit(each) for each in [each for each in ranked if each.worth >= least][:k])
     return RecallResult(hits=hits, pending=found.pending, legs=legs)
 
 
@@ -236,15 +239,20 @@ def _scored(
         if cues and candidate.kind == "message" and (fit := time_score(candidate.at, cues)):
             scores["time"] = ranker.time * fit
             total += scores["time"]
-        yield _bounded(candidate, scores, total)
+        nearby = 0.0 if _said_within(candidate.at, cues) else scores.get("time", 0.0)
+        yield _bounded(candidate, scores, total, total - nearby)
 
 
-def _bounded(candidate: Candidate, scores: dict[str, float], total: float) -> _Scored:
+def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
+    return any(cue.start is not None and cue.end is not None and cue.start <= at < cue.end for cue in cues)
+
+
+def _bounded(candidate: Candidate, scores: dict[str, float], total: float, worth: float) -> _Scored:
     """What comes to more than 1 is scaled to 1."""
     if total > 1:
         scores = {leg: value / total for leg, value in scores.items()}
     # Rounded, so that float noise of another machine's vectors does not decide between equals.
-    return _Scored(candidate, scores, round(min(1.0, total), 6))
+    return _Scored(candidate, scores, round(min(1.0, total), 6), round(min(1.0, worth), 6))
 
 
 _WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
@@ -296,7 +304,8 @@ def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: flo
         return "the query is empty"
     if not ranked:
         return "nothing stored shares a word with the query"
-    return f"the best of {len(ranked)} candidates scores {ranked[0].score:.2f}, below the threshold of {threshold:.2f}"
+    best = max(each.worth for each in ranked)
+    return f"the best of {len(ranked)} candidates scores {best:.2f}, below the threshold of {threshold:.2f}"
 
 
 def _hit(scored: _Scored) -> Hit:
