@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink import InvalidInput, Memory, embedder_from
+from bethink.retrieval.rank import Ranker
 from bethink.retrieval.terms import MAX_QUERY, MAX_QUERY_TERMS
 from bethink.storage.base import Found, Search
 from bethink.storage.reference import ReferenceStore
@@ -101,6 +102,15 @@ def test_V058_V059_any_text_is_a_query(embedder: HashEmbedder | None) -> None:
         for query in HOSTILE:
             found = memory.recall(query)
             assert found or found.empty_reason, ascii(query)
+
+
+@pytest.mark.parametrize("embedder", [None, HashEmbedder()], ids=["words", "meaning"])
+def test_V058_V059_what_holds_a_word_is_found_whatever_stands_beside_it(embedder: HashEmbedder | None) -> None:
+    """Whether it is near enough to be an answer is the threshold's: many words that occur nowhere say that it is not."""
+    ranker = Ranker(threshold=0.0, lexical_threshold=0.0)
+    with Memory(embedder=embedder, ranker=ranker) as memory:
+        memory.thread("t").append([{"role": "user", "content": text} for text in ("ticket QX-4071 is open", *FILLERS)])
+        for query in HOSTILE:
             assert "ticket QX-4071 is open" in [hit.text for hit in memory.recall(f"QX-4071 {query}")], ascii(query)
 
 
