@@ -186,8 +186,7 @@ def _recall(stage: _Stage) -> dict[str, Any]:
 def _nothing(stage: _Stage) -> dict[str, Any]:
     found = stage.mara.recall(UNANSWERED_QUESTION)
     stage.page.say(
-        f"“{UNANSWERED_QUESTION}” {counted(len(found), 'hit')}: {found.empty_reason}. "
-        "Better nothing than a wrong answer."
+        f"“{UNANSWERED_QUESTION}” {counted(len(found), 'hit')}: {found.empty_reason}. Better nothing than a wrong answer."
     )
     return {"query": UNANSWERED_QUESTION, **recall_command.facts_of(found)}
 
