@@ -1,4 +1,4 @@
-"""Every failure of the field that concerns short-term memory or search is a test named by its id, or has a reason here why not yet."""
+"""Every failure of the field that concerns short-term memory or search is a test named by its id, or has a reason here."""
 
 from __future__ import annotations
 
