@@ -95,8 +95,7 @@ class Memory:
         settings: budgets, triggers, sizes (see `Settings`).
         embedder: makes the vectors that are searched by meaning: an `Embedder`, or a name such as "minilm" or "openai:MODEL"
             (see `models.named`). "auto" takes the default one if its extra is installed, and none otherwise; None searches
-            words
-        alone.
+            words alone.
         counter: counts tokens, for every model. By default as `for_model` says, or the built-in one, which errs upwards.
         for_model: the name of the model that reads the contexts, such as "gpt-4o": its frames, images and tools are counted as
             its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").

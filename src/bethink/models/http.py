@@ -191,13 +191,14 @@ _FIXES = {
 
 
 def _checked(base_url: str) -> SplitResult:
+    refused = InvalidInput("base_url", "no http or https address", 'give one such as "http://localhost:11434/v1"')
     try:
         url = urlsplit(base_url.strip())
         known = url.scheme in ("http", "https") and bool(url.hostname) and (url.port is None or url.port > 0)
     except ValueError:
-        known = False
+        raise refused from None
     if not known or not base_url.isascii() or re.search(r"[\x00-\x20\x7f]", base_url.strip()):
-        raise InvalidInput("base_url", "no http or https address", 'give one such as "http://localhost:11434/v1"')
+        raise refused
     if url.username or url.password or url.query or url.fragment:
         raise InvalidInput("base_url", "holds a user, a query or a fragment", "give the plain address, and the key as api_key")
     return url

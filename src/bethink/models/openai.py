@@ -133,10 +133,10 @@ class OpenAIEmbedder(ProbedEmbedder):
                 raise EmbeddingFailed(self._name, "an index that is missing, given twice or out of range", "check the server")
             ordered[index] = item.get("embedding")
         try:
-            vectors = np.asarray(ordered, dtype=np.float32)
+            vectors: NDArray[np.float32] = np.asarray(ordered, dtype=np.float32)
         except (TypeError, ValueError):
-            vectors = np.empty(0, dtype=np.float32)
-        if vectors.ndim != 2 or not vectors.shape[1]:
+            vectors = np.empty((count, 0), dtype=np.float32)
+        if vectors.ndim != 2 or vectors.size == 0:
             raise EmbeddingFailed(self._name, "vectors that are no lists of as many numbers each", "check the server")
         return vectors
 

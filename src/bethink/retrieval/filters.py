@@ -214,7 +214,7 @@ def _operator(given: object, where: str) -> str:
 
 def _comparison(field: FieldPath, op: str, operand: object, where: str) -> Compare:
     value = _value(field, operand, where)
-    comparison = next(each for each in _COMPARISONS if each == op)
+    comparison: Comparison = next(each for each in _COMPARISONS if each == op)
     if comparison != "eq":
         if field[0] not in ("at", METADATA):
             raise InvalidInput(where, "not for this field", 'it has no order; use "eq" or "in"')

@@ -42,12 +42,8 @@ from bethink.testing._contract import (
     search,
     summary,
 )
-from bethink.testing._contract_in_view import in_view
+from bethink.testing._contract_in_view import LEGS, MANY, in_view
 from bethink.values import Namespace
-
-LEGS: tuple[dict[str, Any], ...] = ({"query": "bees"}, {"near": "bees"})
-MANY = 100
-"""Messages: so many that a backend which leaves the newest for later has done its work on most of them."""
 
 VALUES: dict[str, Any] = {
     "true": True,

@@ -152,11 +152,12 @@ def _products(words: Words, query: NDArray[np.float32]) -> NDArray[np.float32]:
     scale = float(np.abs(query).max()) / _LEVELS or 1.0
     levels = np.clip(np.floor(query / scale) + 8, 0, 15).astype(np.uint8)
     of_code = np.repeat(np.array([2, 1], np.float32), half)
-    products = (-_LEVELS * of_code) @ np.bitwise_count(words).astype(np.float32)
+    products = (np.float32(-_LEVELS) * of_code) @ np.bitwise_count(words).astype(np.float32)
     for bit in range(4):
         plane = np.zeros(64 * half, np.bool_)
         plane[: len(levels)] = (levels >> bit) & 1
         mask = np.packbits(plane, bitorder="little").view("<u8").astype(np.uint64)
         shared = np.bitwise_count(words & np.concatenate([mask, mask])[:, np.newaxis])
-        products += (of_code * 2**bit) @ shared.astype(np.float32)
-    return products
+        products += (of_code * np.float32(2**bit)) @ shared.astype(np.float32)
+    found: NDArray[np.float32] = products.astype(np.float32, copy=False)
+    return found
