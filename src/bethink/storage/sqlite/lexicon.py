@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from bethink.storage.base import Scope, Search
@@ -40,7 +40,7 @@ _NEW = 1_000
 class Counted(NamedTuple):
     """Where each query term stands in a unit, and how many terms it has."""
 
-    positions: Mapping[str, tuple[int, ...]]
+    positions: dict[str, tuple[int, ...]]
     length: int
 
 
