@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from bethink.engine import Engine
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
+    from bethink.retrieval.grouping import Unit
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
     from bethink.steps.background import LoopWorker
@@ -179,8 +180,10 @@ class AsyncMemory:
         kinds: Sequence[Searchable] | None = None,
         below: bool = False,
         where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
     ) -> RecallResult:
-        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where)
+        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
 
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         return await _hop(self._sync.retrieve, query, k, where=where)

@@ -29,6 +29,7 @@ from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
 from bethink.retrieval.filters import Where, filter_of
+from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
 from bethink.steps.derive import derive
@@ -268,6 +269,8 @@ class Memory:
         kinds: Sequence[Searchable] | None = None,
         below: bool = False,
         where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
     ) -> RecallResult:
         """The best answers to a query among messages, notes, insights and session summaries; possibly none.
 
@@ -277,6 +280,11 @@ class Memory:
             below: also search the namespaces below this one.
             where: only what this filter is true of, such as `{"speaker": "Mara", "metadata.topic": {"in": ["billing"]}}`. It
                 holds before any limit; docs/retrieval.md has the fields and operators.
+            unit: what a hit is: a `"message"` or record by itself; a `"turn"`, which is a user message with what follows it; a
+                `"session"`, which is a thread; or a `"record"` alone. A turn or session has the score of its best member and
+                tells its `members`.
+            budget: tokens that the lines of all hits may take, each as a context shows it. Without `k`, as many hits as fit.
+                Long ones are cut to their best passage (`Hit.shown`); `left_out` of the result says what did not fit.
 
         Raises:
             InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type.
@@ -295,6 +303,8 @@ class Memory:
             k=k,
             kinds=None if kinds is None else tuple(kinds),
             where=passing,
+            unit=unit,
+            budget=budget,
         )
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:

@@ -31,11 +31,12 @@ from bethink.errors import InvalidInput
 from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
+from bethink.retrieval.hits import LeftOut, Member, excerpt
 from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
-__all__ = ["Hit", "Ranker", "RecallResult", "rank", "speakers_in", "without_names"]
+__all__ = ["Hit", "Ranker", "RecallResult", "Scored", "needed", "rank", "ranking", "speakers_in", "without_names"]
 
 _NAME, _VERSION = "legs", 2
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
@@ -112,6 +113,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         id: the message's or the record's.
         score: 0 to 1, higher is better, to six decimals.
         scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.rank`.
+        cut: which characters of `text` a budget has room for; None for all. `shown` is that passage.
+        tokens: of its line in a context, and of those of its members; 0 where no budget was given.
+        members: what belongs to its turn or session, in order; () where each hit is a unit of its own.
     """
 
     kind: Literal["message"] | RecordKind
@@ -125,6 +129,14 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     score: float
     scores: dict[str, float]
+    cut: tuple[int, int] | None = None
+    tokens: int = 0
+    members: tuple[Member, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What of the text there is room for, with `…` where something is left out."""
+        return excerpt(self.text, self.cut)
 
 
 class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,12 +146,16 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         pending: how many things in scope have no vector yet and were found by their words only.
         empty_reason: why there is no hit; "" when there is one.
         legs: which ran: "lexical", "dense".
+        tokens: of all lines, where a budget was given.
+        left_out: what the budget had no room for, in the order of rank.
     """
 
     hits: tuple[Hit, ...] = ()
     pending: int = 0
     empty_reason: str = ""
     legs: tuple[str, ...] = ()
+    tokens: int = 0
+    left_out: tuple[LeftOut, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -155,7 +171,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.hits[index]
 
 
-class _Scored(msgspec.Struct, frozen=True, gc=False):
+class Scored(msgspec.Struct, frozen=True, gc=False):
     """A candidate with what each leg came to, None for one that did not run; together they are `score`."""
 
     candidate: Candidate
@@ -211,20 +227,40 @@ def rank(
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
     dense = any(candidate.cosine is not None for candidate in found.candidates)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense
-    threshold = ranker.threshold if dense else ranker.lexical_threshold
     scored = _scored(found, query, names, terms, cues, ranker)
-    least = threshold * ranker.tail
-    needed = least if beside else threshold
-    if not scored or max([each.worth for each in scored]) < needed:
-        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, scored, needed), legs=legs)
+    best, least = needed(found, ranker, beside=beside)
+    if not scored or max([each.worth for each in scored]) < best:
+        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, scored, best), legs=legs)
     ranked = _once(_in_order([each for each in scored if each.worth >= least], now))
     hits = tuple([_hit(each) for each in ranked[:k]])
     return RecallResult(hits=hits, pending=found.pending, legs=legs)
 
 
+def ranking(
+    found: Found,
+    query: str,
+    terms: tuple[str, ...],
+    *,
+    names: frozenset[str] = frozenset(),
+    cues: Sequence[TimeCue] = (),
+    now: datetime,
+    ranker: Ranker = DEFAULT,
+) -> list[Scored]:
+    """All that was found, in the order of `rank`, whatever its threshold."""
+    return _once(_in_order(_scored(found, query, names, terms, cues, ranker), now))
+
+
+def needed(found: Found, ranker: Ranker, *, beside: bool) -> tuple[float, float]:
+    """What one of the hits must be worth so that there are any, and what each of them must be worth."""
+    dense = any(candidate.cosine is not None for candidate in found.candidates)
+    threshold = ranker.threshold if dense else ranker.lexical_threshold
+    least = threshold * ranker.tail
+    return (least if beside else threshold), least
+
+
 def _scored(
     found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
-) -> list[_Scored]:
+) -> list[Scored]:
     # Here and not above: whoever only names a Ranker needs no numpy.
     from bethink.retrieval.legs import legs_of
 
@@ -251,7 +287,7 @@ def _scored(
             lexical, context, speaker, form, time = (leg * scale for leg in (lexical, context, speaker, form, time))
             dense = None if dense is None else dense * scale
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        scored.append(_Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
+        scored.append(Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
     return scored
 
 
@@ -282,8 +318,8 @@ def _form(candidate: Candidate, asks_when: bool, ranker: Ranker) -> float:
     return max(-1.0, share)
 
 
-def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
-    def place(each: _Scored) -> tuple[float, float, str, Namespace, str, int]:
+def _in_order(scored: Iterable[Scored], now: datetime) -> list[Scored]:
+    def place(each: Scored) -> tuple[float, float, str, Namespace, str, int]:
         candidate = each.candidate
         at = min(candidate.at, now).timestamp()
         return -each.score, -at, candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
@@ -291,15 +327,15 @@ def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
     return sorted(scored, key=place)
 
 
-def _once(scored: Iterable[_Scored]) -> list[_Scored]:
+def _once(scored: Iterable[Scored]) -> list[Scored]:
     """Each message once, where it ranks best."""
-    first: dict[tuple[Namespace, str, str], _Scored] = {}
+    first: dict[tuple[Namespace, str, str], Scored] = {}
     for each in scored:
         first.setdefault((each.candidate.namespace, each.candidate.id, each.candidate.text), each)
     return list(first.values())
 
 
-def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: float) -> str:
+def _why_nothing(found: Found, query: str, ranked: list[Scored], threshold: float) -> str:
     if not found.units:
         return "nothing is stored here"
     if not query.strip():
@@ -310,7 +346,7 @@ def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: flo
     return f"the best of {len(ranked)} candidates scores {best:.2f}, below the threshold of {threshold:.2f}"
 
 
-def _hit(scored: _Scored) -> Hit:
+def _hit(scored: Scored) -> Hit:
     candidate = scored.candidate
     return Hit(
         kind=candidate.kind,

@@ -277,7 +277,7 @@ def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int
 def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
     """The best answers to a query that are not in view."""
     scope = Scope(in_view.namespace)
-    hits = recall_from(engine, scope, query, in_view=in_view)
+    hits = recall_from(engine, scope, query, in_view=in_view, passages=True)
     # A hit says all of a message that a line shows; a record has sources and times of its own.
     found = [hit.id for hit in hits if hit.kind != "message"]
     records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}
@@ -298,6 +298,7 @@ def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[
                 counter=measure,
                 reason=reason,
                 scores=hit.scores,
+                cut=hit.cut,
             )
             items.append(item)
         elif hit.id in records:

@@ -1,17 +1,49 @@
-"""Recall: embed what waits, ask the waist for candidates, rank them."""
+"""Recall: embed what waits, ask the waist for candidates, rank them; then as turns or sessions, and within a budget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
+import msgspec
+
+from bethink.context.items import Item, shown
 from bethink.engine import Engine
-from bethink.errors import MissingExtra
-from bethink.retrieval.rank import RecallResult
-from bethink.retrieval.recall import Searchable, recall
-from bethink.storage.base import Filter, InView, Pending, Put, Scan, Scope
+from bethink.errors import InvalidInput, MissingExtra, NotFound
+from bethink.messages import Message
+from bethink.models import TokenCounter
+from bethink.retrieval.grouping import Unit, grouped
+from bethink.retrieval.hits import Member, excerpt
+from bethink.retrieval.packing import SHORTEST, Passages, packed
+from bethink.retrieval.rank import Hit, RecallResult
+from bethink.retrieval.recall import Looked, Searchable, answer, look
+from bethink.settings import check_choice
+from bethink.storage.base import Filter, InView, Pending, Put, Read, Scan, Scope, fields_of, passes
 from bethink.values import Namespace
 
-__all__ = ["embed_pending", "recall_from", "reembed"]
+__all__ = ["Asked", "answered", "embed_pending", "look_for", "most_of", "recall_from", "reembed"]
+
+_RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary")
+_MOST = 200
+"""Hits for a budget alone."""
+_REACH = 64
+"""Messages before and after a hit in which its turn is looked for."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a recall; see `Memory.recall`. What is None is as the memory's settings have it.
+
+    Attributes:
+        passages: whether long hits come with their best passage, also where there is no budget.
+    """
+
+    k: int | None = None
+    kinds: tuple[Searchable, ...] | None = None
+    in_view: InView | None = None
+    where: Filter | None = None
+    unit: Unit = "message"
+    budget: int | None = None
+    passages: bool = False
 
 
 def recall_from(
@@ -23,27 +55,127 @@ def recall_from(
     kinds: tuple[Searchable, ...] | None = None,
     in_view: InView | None = None,
     where: Filter | None = None,
+    unit: Unit = "message",
+    budget: int | None = None,
+    passages: bool = False,
 ) -> RecallResult:
     """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason."""
+    asked = Asked(k=k, kinds=kinds, in_view=in_view, where=where, unit=unit, budget=budget, passages=passages)
     with engine.telemetry.span("recall", namespace=scope.namespace) as span:
         with engine.telemetry.span("recall.embed"):
             embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
-        found = recall(
-            query,
-            scope=scope,
-            search=engine.store.search,
-            speakers=engine.store.speakers,
-            embedder=engine.bound_embedder(),
-            ranker=engine.ranker,
-            now=engine.clock.now(),
-            k=engine.settings.recall_limit if k is None else k,
-            kinds=kinds,
-            in_view=in_view,
-            where=where,
-            span=engine.telemetry.span,
-        )
+        found = answered(engine, look_for(engine, scope, query, asked), asked)
         span.add(hits=len(found))
     return found
+
+
+def look_for(engine: Engine, scope: Scope, query: str, asked: Asked) -> Looked:
+    """The search of a recall.
+
+    Raises:
+        InvalidInput: `k` or `budget` below 1, a unit that is none, records alone asked for together with messages.
+    """
+    check_choice(asked.unit, "unit", Unit)
+    kinds = asked.kinds
+    if asked.unit == "record":
+        kinds = _RECORDS if kinds is None else kinds
+        if "message" in kinds:
+            raise InvalidInput("kinds", "messages, with unit record", 'leave "message" out, or use unit="message"')
+    if asked.budget is not None and asked.budget < 1:
+        raise InvalidInput("budget", f"{asked.budget}", "use 1 token or more")
+    return look(
+        query,
+        scope=scope,
+        search=engine.store.search,
+        speakers=engine.store.speakers,
+        embedder=engine.bound_embedder(),
+        now=engine.clock.now(),
+        k=most_of(engine, asked),
+        kinds=kinds,
+        in_view=asked.in_view,
+        where=asked.where,
+        span=engine.telemetry.span,
+    )
+
+
+def most_of(engine: Engine, asked: Asked) -> int:
+    """How many hits are asked for: as many as a budget may have room for, where only that is given."""
+    if asked.k is None and asked.budget is not None:
+        return max(1, min(_MOST, asked.budget // SHORTEST))
+    most = engine.settings.recall_limit if asked.k is None else asked.k
+    if most < 1:
+        raise InvalidInput("k", f"{most}", "ask for 1 hit or more")
+    return most
+
+
+def answered(engine: Engine, looked: Looked, asked: Asked, *, now: datetime | None = None) -> RecallResult:
+    """The answer to what was looked for: ranked, grouped, and within the budget."""
+    k = most_of(engine, asked)
+    whole = asked.unit in ("message", "record")
+    with engine.telemetry.span("recall.rank"):
+        ranked = answer(
+            looked,
+            ranker=engine.ranker,
+            k=k if whole else max(1, len(looked.found.candidates)),
+            now=engine.clock.now() if now is None else now,
+        )
+        if not ranked.hits:
+            return ranked
+        if not whole:
+            ranked = grouped(ranked, asked.unit, k=k, turn=lambda hit: _turn(engine, hit, asked.where))
+        if asked.budget is None and not asked.passages:
+            return ranked
+        # Here and not above: only a budget weighs words once more, and that needs numpy.
+        from bethink.retrieval.legs import term_weights
+
+        weights = term_weights(looked.found, looked.terms, engine.ranker.least_units)
+        passages = Passages(weights, engine.counter)
+        if asked.budget is None:
+            return passages.of(ranked)
+        return packed(ranked, budget=asked.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))
+
+
+def _tokens(line: Hit | Member, counter: TokenCounter) -> int:
+    """Of a hit as a context shows it: one line, with who said it and when."""
+    item = Item(
+        section="recalled",
+        of="message" if line.kind == "message" else "record",
+        id=line.id,
+        text=excerpt(line.text, line.cut),
+        at=line.at,
+        trust=line.trust,
+        reason="",
+        speaker=line.speaker,
+    )
+    return shown(item, counter).tokens
+
+
+def _turn(engine: Engine, hit: Hit, where: Filter | None) -> list[Message]:
+    """The messages of a hit's turn that the filter is true of: from the user message at or before it up to the next one, or
+    `_REACH` messages either way.
+    """
+    if hit.thread_id is None:
+        return []
+    request = Read(
+        namespace=hit.namespace,
+        thread_id=hit.thread_id,
+        after=max(0, hit.seq - _REACH),
+        before=hit.seq + _REACH,
+        marks=where is not None,
+    )
+    try:
+        found = engine.store.read(request)
+    except NotFound:
+        # Forgotten since it was found.
+        return []
+    asked = [message.seq for message in found.messages if message.role == "user"]
+    first = max([seq for seq in asked if seq <= hit.seq], default=0)
+    last = min([seq for seq in asked if seq > hit.seq], default=hit.seq + _REACH)
+    return [
+        message
+        for message in found.messages
+        if first <= message.seq < last and (where is None or passes(where, fields_of(message, hit.thread_id, found.tiers)))
+    ]
 
 
 def embed_pending(
