@@ -35,7 +35,7 @@ from bethink.settings import Settings
 from bethink.steps.derive import derive
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
-from bethink.steps.recall import embed_pending, recall_from, reembed
+from bethink.steps.recall import Wanted, embed_pending, recall_from, reembed
 from bethink.steps.replay import replay
 from bethink.steps.usage import usage_of
 from bethink.storage.base import (
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from bethink.engine import Engine
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.refine import RefineReport
 
 __all__ = ["Memory", "Profile", "ProfileEntry"]
@@ -292,20 +293,55 @@ class Memory:
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        if not isinstance(query, str):
-            raise InvalidInput("query", f"a {type(query).__name__}", "pass a string")
-        passing = filter_of(where)
+        wanted = _wanted(query, k, kinds, where, unit, budget)
         derive(self._engine, self._namespace)
-        return recall_from(
-            self._engine,
-            Scope(self._namespace, below),
-            query,
-            k=k,
-            kinds=None if kinds is None else tuple(kinds),
-            where=passing,
-            unit=unit,
-            budget=budget,
-        )
+        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+
+    def why(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+        where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
+    ) -> Why:
+        """`recall`, explained: what was looked for, what ran, and of each hit its places by words and by meaning alone, the
+        terms it holds, its neighbours, and what each leg added or took. `result` is what `recall` returns.
+        """
+        from bethink.steps.why import why
+
+        wanted = _wanted(query, k, kinds, where, unit, budget)
+        derive(self._engine, self._namespace)
+        return why(self._engine, Scope(self._namespace, below), query, wanted)
+
+    def why_not(
+        self,
+        item_id: str,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+        where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
+    ) -> WhyNot:
+        """At which step of such a `recall` a message or record falls out, by how much, and what would have it found.
+
+        Args:
+            item_id: of the message or the record; a record's short mark will do (`mem:3f2a9c1d`).
+
+        What is in another namespace, and not below this one, is as if it were not there.
+        """
+        from bethink.steps.why import why_not
+
+        check_text(item_id, "item_id")
+        wanted = _wanted(query, k, kinds, where, unit, budget)
+        derive(self._engine, self._namespace)
+        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
@@ -525,3 +561,17 @@ def _embedder(given: object) -> Embedder | None:
         fix = f"pass an Embedder, None, or one of: {CHOICES}; for a function: embedder_from(function, name=...)"
         raise InvalidInput("embedder", f"a {type(given).__name__} without `embed`", fix)
     return cast("Embedder | None", given)
+
+
+def _wanted(
+    query: str,
+    k: int | None,
+    kinds: Sequence[Searchable] | None,
+    where: Where | None,
+    unit: Unit,
+    budget: int | None,
+) -> Wanted:
+    """What is asked of a recall, checked before anything is read."""
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"a {type(query).__name__}", "pass a string")
+    return Wanted(k=k, kinds=None if kinds is None else tuple(kinds), where=filter_of(where), unit=unit, budget=budget)

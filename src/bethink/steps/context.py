@@ -32,7 +32,7 @@ from bethink.records import AnyRecord, Insight, Node, Receipt
 from bethink.settings import Oversize, check_choice
 from bethink.steps.derive import derive
 from bethink.steps.handoff import handed_items
-from bethink.steps.recall import recall_from
+from bethink.steps.recall import Wanted, recall_from
 from bethink.steps.state import own_items
 from bethink.steps.usage import usage_of_turn
 from bethink.steps.view import View, view_thread
@@ -277,7 +277,7 @@ def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int
 def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
     """The best answers to a query that are not in view."""
     scope = Scope(in_view.namespace)
-    hits = recall_from(engine, scope, query, in_view=in_view, passages=True)
+    hits = recall_from(engine, scope, query, Wanted(in_view=in_view, passages=True))
     # A hit says all of a message that a line shows; a record has sources and times of its own.
     found = [hit.id for hit in hits if hit.kind != "message"]
     records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}

@@ -21,7 +21,7 @@ from bethink.settings import check_choice
 from bethink.storage.base import Filter, InView, Pending, Put, Read, Scan, Scope, fields_of, passes
 from bethink.values import Namespace
 
-__all__ = ["Asked", "answered", "embed_pending", "look_for", "most_of", "recall_from", "reembed"]
+__all__ = ["Wanted", "answered", "embed_pending", "look_for", "most_of", "recall_from", "reembed"]
 
 _RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary")
 _MOST = 200
@@ -30,7 +30,7 @@ _REACH = 64
 """Messages before and after a hit in which its turn is looked for."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of a recall; see `Memory.recall`. What is None is as the memory's settings have it.
 
     Attributes:
@@ -46,43 +46,30 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     passages: bool = False
 
 
-def recall_from(
-    engine: Engine,
-    scope: Scope,
-    query: str,
-    *,
-    k: int | None = None,
-    kinds: tuple[Searchable, ...] | None = None,
-    in_view: InView | None = None,
-    where: Filter | None = None,
-    unit: Unit = "message",
-    budget: int | None = None,
-    passages: bool = False,
-) -> RecallResult:
-    """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason."""
-    asked = Asked(k=k, kinds=kinds, in_view=in_view, where=where, unit=unit, budget=budget, passages=passages)
+def recall_from(engine: Engine, scope: Scope, query: str, wanted: Wanted) -> RecallResult:
+    """The best answers to a query within a scope, as asked for, or none, with the reason."""
     with engine.telemetry.span("recall", namespace=scope.namespace) as span:
         with engine.telemetry.span("recall.embed"):
             embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
-        found = answered(engine, look_for(engine, scope, query, asked), asked)
+        found = answered(engine, look_for(engine, scope, query, wanted), wanted)
         span.add(hits=len(found))
     return found
 
 
-def look_for(engine: Engine, scope: Scope, query: str, asked: Asked) -> Looked:
+def look_for(engine: Engine, scope: Scope, query: str, wanted: Wanted) -> Looked:
     """The search of a recall.
 
     Raises:
         InvalidInput: `k` or `budget` below 1, a unit that is none, records alone asked for together with messages.
     """
-    check_choice(asked.unit, "unit", Unit)
-    kinds = asked.kinds
-    if asked.unit == "record":
+    check_choice(wanted.unit, "unit", Unit)
+    kinds = wanted.kinds
+    if wanted.unit == "record":
         kinds = _RECORDS if kinds is None else kinds
         if "message" in kinds:
             raise InvalidInput("kinds", "messages, with unit record", 'leave "message" out, or use unit="message"')
-    if asked.budget is not None and asked.budget < 1:
-        raise InvalidInput("budget", f"{asked.budget}", "use 1 token or more")
+    if wanted.budget is not None and wanted.budget < 1:
+        raise InvalidInput("budget", f"{wanted.budget}", "use 1 token or more")
     return look(
         query,
         scope=scope,
@@ -90,28 +77,28 @@ def look_for(engine: Engine, scope: Scope, query: str, asked: Asked) -> Looked:
         speakers=engine.store.speakers,
         embedder=engine.bound_embedder(),
         now=engine.clock.now(),
-        k=most_of(engine, asked),
+        k=most_of(engine, wanted),
         kinds=kinds,
-        in_view=asked.in_view,
-        where=asked.where,
+        in_view=wanted.in_view,
+        where=wanted.where,
         span=engine.telemetry.span,
     )
 
 
-def most_of(engine: Engine, asked: Asked) -> int:
+def most_of(engine: Engine, wanted: Wanted) -> int:
     """How many hits are asked for: as many as a budget may have room for, where only that is given."""
-    if asked.k is None and asked.budget is not None:
-        return max(1, min(_MOST, asked.budget // SHORTEST))
-    most = engine.settings.recall_limit if asked.k is None else asked.k
+    if wanted.k is None and wanted.budget is not None:
+        return max(1, min(_MOST, wanted.budget // SHORTEST))
+    most = engine.settings.recall_limit if wanted.k is None else wanted.k
     if most < 1:
         raise InvalidInput("k", f"{most}", "ask for 1 hit or more")
     return most
 
 
-def answered(engine: Engine, looked: Looked, asked: Asked, *, now: datetime | None = None) -> RecallResult:
+def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | None = None) -> RecallResult:
     """The answer to what was looked for: ranked, grouped, and within the budget."""
-    k = most_of(engine, asked)
-    whole = asked.unit in ("message", "record")
+    k = most_of(engine, wanted)
+    whole = wanted.unit in ("message", "record")
     with engine.telemetry.span("recall.rank"):
         ranked = answer(
             looked,
@@ -122,17 +109,17 @@ def answered(engine: Engine, looked: Looked, asked: Asked, *, now: datetime | No
         if not ranked.hits:
             return ranked
         if not whole:
-            ranked = grouped(ranked, asked.unit, k=k, turn=lambda hit: _turn(engine, hit, asked.where))
-        if asked.budget is None and not asked.passages:
+            ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted.where))
+        if wanted.budget is None and not wanted.passages:
             return ranked
         # Here and not above: only a budget weighs words once more, and that needs numpy.
         from bethink.retrieval.legs import term_weights
 
         weights = term_weights(looked.found, looked.terms, engine.ranker.least_units)
         passages = Passages(weights, engine.counter)
-        if asked.budget is None:
+        if wanted.budget is None:
             return passages.of(ranked)
-        return packed(ranked, budget=asked.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))
+        return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))
 
 
 def _tokens(line: Hit | Member, counter: TokenCounter) -> int:
