@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -15,6 +17,8 @@ from bethink import Memory, Message, Why, WhyNot
 from bethink.models import Embedder
 from bethink.retrieval.rank import Ranker, RecallResult
 from bethink.retrieval.why import Step
+from bethink.storage.base import Store
+from bethink.storage.reference import ReferenceStore
 from bethink.storage.sqlite import SqliteStore
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 
@@ -247,7 +251,8 @@ def held(result: RecallResult) -> Iterator[str]:
         yield from (member.id for member in hit.members)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("kind", ["reference", "sqlite"])
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["user", "assistant", "system"]), st.sampled_from(["Mara", "Ines"]), texts), max_size=14
@@ -266,9 +271,19 @@ def held(result: RecallResult) -> Iterator[str]:
     ),
 )
 def test_everything_is_a_hit_or_falls_at_a_step_and_without_that_further_on(
-    said: list[tuple[Any, str, str]], notes: list[str], query: str, embeds: bool, asked: dict[str, Any]
+    kind: str, said: list[tuple[Any, str, str]], notes: list[str], query: str, embeds: bool, asked: dict[str, Any]
 ) -> None:
-    store = SqliteStore(":memory:")
+    with TemporaryDirectory() as folder:
+        store: Store = ReferenceStore() if kind == "reference" else SqliteStore(str(Path(folder, "memory.db")))
+        try:
+            _everything_is_explained(store, said, notes, query, embeds, asked)
+        finally:
+            store.close()
+
+
+def _everything_is_explained(
+    store: Store, said: list[tuple[Any, str, str]], notes: list[str], query: str, embeds: bool, asked: dict[str, Any]
+) -> None:
     embedder = HashEmbedder() if embeds else None
     clock = FrozenClock(AT)
 
@@ -292,7 +307,6 @@ def test_everything_is_a_hit_or_falls_at_a_step_and_without_that_further_on(
         assert told.found == (thing_id in found)
         assert told.detail
         _remove_obstacles(opened, thing_id, query, dict(asked), told)
-    store.close()
 
 
 def _remove_obstacles(opened: Any, thing_id: str, query: str, asked: dict[str, Any], told: WhyNot) -> None:
