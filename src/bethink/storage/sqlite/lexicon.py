@@ -2,6 +2,9 @@
 
     frequency of each term ─▶ units that hold a rare one, the best by FTS5 ─▶ (search.py) BM25 by all terms
 
+The lexicon holds each term with the number of its namespace, so a search reads what the namespaces of its scope hold and no
+more, however large the file. Where they are many (`_EACH`), it looks for the term in all, and leaves out what is of others.
+
 A term that half of all units hold says little, and FTS5 would score every one of them. So the terms go into its query from the
 rarest up until they occur often enough in all (`_LOOKED_AT`); the others count where a unit is looked at anyway. What is
 passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from bethink.storage.base import Scope, Search
@@ -21,20 +24,20 @@ from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
-from bethink.storage.sqlite.units import last_unit
-from bethink.storage.sqlite.values import listed, path_of, path_range
+from bethink.storage.sqlite.units import COLUMNS, column_of, in_lexicon, last_unit
+from bethink.storage.sqlite.values import listed, path_range
 
 __all__ = ["Counted", "Frequencies", "LeftOut", "Lexicon"]
 
 _KINDS = ("message", "note", "insight", "summary")
-_MANY = 1_000
-"""Units of a scope from which on its tag costs more than to look whether it is needed."""
+_EACH = 8
+"""So many namespaces are looked into one by one, each term in each; of more, all of the file are at once."""
 _LOOKED_AT = 300
 """How often the terms that FTS5 looks for occur in all, as far as there are so many; four times the limit if that is more."""
 _SCOPES, _TERMS = 16, 4_096
 """Of how many scopes, and of how many terms in each, frequencies are kept."""
-_NEW = 1_000
-"""So many new units are counted one by one; more are left to the lexicon."""
+_NEW = 200
+"""So many new units are counted one by one; to count those of more takes longer than to ask the lexicon again."""
 
 
 class Counted(NamedTuple):
@@ -71,7 +74,12 @@ class Frequencies:
         self._lock = threading.Lock()
 
     def of(
-        self, scope: Scope, terms: Iterable[str], database: Database, units: int, count: Callable[[str], int]
+        self,
+        scope: Scope,
+        terms: Iterable[str],
+        database: Database,
+        units: int,
+        count: Callable[[Collection[str]], Mapping[str, int]],
     ) -> dict[str, int]:
         """The frequency of each term; `count` is asked for those that are not known.
 
@@ -81,15 +89,14 @@ class Frequencies:
         last = last_unit(database)
         with self._lock:
             known = self._known.pop(scope, None)
-        if known is None or len(known.of) > _TERMS:
+        if known is None or len(known.of) > _TERMS or last - known.last > _NEW:
             known = _Known(last, units, {})
         elif known.last != last or known.units != units:
             known = _brought_up(known, last, units, database.execute(q.new_terms, (known.last, *path_range(scope))))
         wanted = tuple(terms)
-        missing = {term: count(term) for term in wanted if term not in known.of}
-        if missing:
+        if missing := [term for term in wanted if term not in known.of]:
             # Another thread may be reading the old one.
-            known = known._replace(of={**known.of, **missing})
+            known = known._replace(of={**known.of, **count(missing)})
         with self._lock:
             self._known[scope] = known
             if len(self._known) > _SCOPES:
@@ -102,8 +109,8 @@ class Frequencies:
 
 
 def _brought_up(known: _Known, last: int, units: int, new: list[Row]) -> _Known:
-    """What was known, with the units that have come since; nothing if others have gone or there are too many to count."""
-    if known.units + len(new) != units or len(new) > _NEW:
+    """What was known, with the units that have come since; nothing if others have gone."""
+    if known.units + len(new) != units:
         return _Known(last, units, {})
     frequency = dict(known.of)
     for (terms,) in new:
@@ -130,7 +137,7 @@ class Lexicon:
         self._terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self._terms)
         self._units = sum(row[2] for row in namespaces)
-        self._scope = _scope_tag(database, request, namespaces, self._units)
+        self._spaces = [row[0] for row in namespaces if row[2]]
         self._without = without
         self._passing = passing
         self.tail = {message.key: self._in(message) for message in tail}
@@ -145,9 +152,15 @@ class Lexicon:
                 found[term] += 1
         return {term: total for term, total in found.items() if total}
 
-    def _holding(self, term: str) -> int:
-        number: int = self._database.execute(q.match_count, (f"{self._scope}terms : {_quoted(term)}",))[0][0]
-        return number
+    def _holding(self, terms: Collection[str]) -> dict[str, int]:
+        """In how many units of the lexicon each of some terms occurs, 0 for none."""
+        spaces, asked = self._spaces, {term: _folded(term) for term in terms}
+        if len(spaces) > _EACH:
+            holding: dict[str, int] = dict(self._database.execute(q.holding_of, (listed(asked.values()), listed(spaces))))
+            return {term: holding.get(word, 0) for term, word in asked.items()}
+        words = [in_lexicon(word, space) for word in asked.values() for space in spaces]
+        holding = dict(self._database.execute(q.holding, (listed(words),)))
+        return {term: sum([holding.get(in_lexicon(word, space), 0) for space in spaces]) for term, word in asked.items()}
 
     def best(self, frequency: dict[str, int]) -> list[int]:
         """What holds any of the terms: the best of the lexicon, and all of the tails."""
@@ -157,11 +170,10 @@ class Lexicon:
         found: list[int] = []
         if self._units:
             terms = sorted(frequency, key=lambda term: (frequency[term], term))
-            # Frequencies are of all kinds: they do not say how many there are of some.
-            rarest = self._rarest(terms, frequency) if set(request.kinds) == set(_KINDS) else len(terms)
+            rarest = self._rarest(terms, frequency)
             found = self._matching(terms[:rarest], frequency)
-            # What holds a rare term may all be in view, or not pass: then a commoner one tells too.
-            fewer = self._passing is not None or without.units or without.keys
+            # What holds a rare term may all be of other kinds, in view, or not pass: then a commoner one tells too.
+            fewer = set(request.kinds) != set(_KINDS) or self._passing is not None or without.units or without.keys
             while fewer and len(found) < request.limit and rarest < len(terms):
                 # A filter may pass so few that each further word would be looked for in vain.
                 rarest = rarest + 1 if self._passing is None else len(terms)
@@ -176,19 +188,21 @@ class Lexicon:
 
     def _matching(self, terms: list[str], frequency: dict[str, int]) -> list[int]:
         """The best units of the lexicon that hold one of some terms."""
-        request = self._request
-        query = f"{self._scope}terms : ({' OR '.join(map(_quoted, terms))})"
-        if set(request.kinds) != set(_KINDS):
-            kinds = " OR ".join(f'"k{kind}"' for kind in request.kinds)
-            query += f" AND tags : ({kinds})"
-        if request.current:
-            # What is left out is rare; a tag of all others would make FTS5 walk through every row.
-            query = f'({query}) NOT tags : "retired"'
+        request, without, everywhere = self._request, self._without.units, len(self._spaces) > _EACH
+        retired = (False,) if request.current else (False, True)
+        columns = [column for kind in request.kinds for each in retired if (column := column_of(kind, each)) in COLUMNS]
+        if everywhere:
+            words = [f"{_quoted(term + '#')} *" for term in terms]
+        else:
+            words = [_quoted(in_lexicon(term, space)) for term in terms for space in self._spaces]
+        query = f"{{{' '.join(columns)}}} : ({' OR '.join(words)})"
         if self._passing is not None:
             matches = sum(frequency[term] for term in terms)
-            return self._passing.matching(query, self._without.units, request.limit, matches)
-        if self._without.units:
-            rows = self._database.execute(q.match_best_but, (query, listed(self._without.units), request.limit))
+            return self._passing.matching(query, without, self._spaces, request.limit, matches)
+        if everywhere:
+            rows = self._database.execute(q.match_best_of, (query, listed(without), listed(self._spaces), request.limit))
+        elif without:
+            rows = self._database.execute(q.match_best_but, (query, listed(without), request.limit))
         else:
             rows = self._database.execute(q.match_best, (query, request.limit))
         return [unit for (unit,) in rows]
@@ -220,16 +234,9 @@ class Lexicon:
         return Counted(positions, length)
 
 
-def _scope_tag(database: Database, request: Search, namespaces: list[Row], units: int) -> str:
-    """The part of a query that keeps it to the scope; nothing where all there is lies in it."""
-    path = path_of(request.scope.namespace)
-    if not path:
-        return ""
-    if units >= _MANY and database.execute(q.count_units)[0][0] == units:
-        return ""
-    # A namespace that holds anything has a row, and so has the root of a subtree that does.
-    number = next(row[0] for row in namespaces if row[1] == path)
-    return f'tags : "{"s" if request.scope.subtree else "n"}{number}" AND '
+def _folded(term: str) -> str:
+    """A term as FTS5's tokenizer leaves it."""
+    return term.encode().lower().decode()
 
 
 def _quoted(term: str) -> str:

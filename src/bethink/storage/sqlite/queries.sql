@@ -10,10 +10,6 @@ SELECT id FROM namespaces WHERE path = ?;
 INSERT OR IGNORE INTO namespaces (path, revision)
 SELECT value, (SELECT value FROM meta WHERE key = 'revision') FROM json_each(?) ORDER BY length(value);
 
--- name: namespace_ids
--- The numbers of the namespaces in a list of paths that exist: a namespace and its ancestors.
-SELECT id FROM namespaces WHERE path IN (SELECT value FROM json_each(?)) ORDER BY id;
-
 -- name: namespaces_in_scope
 -- The namespaces of a scope with their totals.
 SELECT id, path, units, length, embedded, changes FROM namespaces WHERE path >= ? AND path < ? ORDER BY id;
@@ -367,11 +363,13 @@ FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id > ? ORDER BY u.id;
 SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
-INSERT INTO lexicon (rowid, tags, terms) VALUES (?, ?, ?);
+INSERT INTO lexicon (rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
-INSERT INTO lexicon (lexicon, rowid, tags, terms) VALUES ('delete', ?, ?, ?);
+INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment, without anything that was deleted.
@@ -427,25 +425,32 @@ SELECT id, unit, kind, retired FROM vectors WHERE namespace = ? ORDER BY id;
 
 -- name: match_best
 -- The best rows of the lexicon for a query in FTS5's language. (`ORDER BY rank` says the same and takes a fifth longer.)
-SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_but
 -- The same, without some units. (`+` keeps SQLite from asking FTS5 once for each of them.)
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid NOT IN (SELECT value FROM json_each(?))
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
+
+-- name: match_best_of
+-- The same, of a list of namespaces.
+SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND u.namespace IN (SELECT value FROM json_each(?))
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_passing
--- As `match_best_but`, of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
+-- The same, and of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
 SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
-WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND CASE u.kind
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND u.namespace IN (SELECT value FROM json_each(?))
+AND CASE u.kind
   WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
   ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_within
--- The same, of a list of units.
+-- As `match_best`, of a list of units.
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: units_passing
 -- Those of a list of units that pass a filter.
@@ -492,8 +497,19 @@ WHERE t.namespace = ?1 AND t.thread_id = ?2
 UNION ALL
 SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?4));
 
--- name: match_count
-SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
+-- name: holding
+-- In how many units each of a list of the lexicon's terms occurs; none has no row.
+SELECT term, doc FROM json_each(?) l CROSS JOIN lexicon_terms ON term = l.value;
+
+-- name: holding_of
+-- The same of terms without the number of a namespace (?1), in the namespaces of a list (?2) together. (A term ends before "#", which
+-- "$" comes after.)
+SELECT l.value, sum(v.doc) FROM json_each(?1) l CROSS JOIN lexicon_terms v ON v.term >= l.value || '#' AND v.term < l.value || '$'
+WHERE CAST(substr(v.term, length(l.value) + 2) AS INTEGER) IN (SELECT value FROM json_each(?2)) GROUP BY l.value;
+
+-- name: match_any
+-- Whether a query in FTS5's language matches anything.
+SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1;
 
 -- name: neighbours
 -- Number and unit of the messages at most two away from some in the same thread: from units (?1), and from messages by number (?2).

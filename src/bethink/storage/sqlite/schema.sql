@@ -247,14 +247,23 @@ CREATE TABLE vectors (
 
 CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired, code);
 
--- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
--- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "retired" if it is.
+-- Each term stands there with the number of its namespace, as in "bee#12", so that a search reads nothing of other namespaces. The
+-- column is the unit's kind, or that of retired ones. Every printable ASCII character is part of a term, so what stands between two
+-- spaces is one token.
 CREATE VIRTUAL TABLE lexicon USING fts5 (
-    tags,
-    terms,
+    message,
+    note,
+    insight,
+    summary,
+    retired_note,
+    retired_insight,
+    retired_summary,
     content = '',
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
+
+-- The lexicon's terms, and how many units hold each.
+CREATE VIRTUAL TABLE lexicon_terms USING fts5vocab (lexicon, row);
 
 -- embedder (JSON of its fingerprint), last_unit (see units), erasures_due and erasures_done (how many forgets
 -- have left deleted bytes in the file, and of how many it has been cleaned), revision (the last one given to a namespace: also one

@@ -14,25 +14,27 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bethink.storage.base import Scope
-from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.values import listed, namespace_of, path_of, path_range
+from bethink.storage.sqlite.values import listed, path_of, path_range
 from bethink.storage.vectors import check_vectors
 from bethink.values import Namespace
 
 __all__ = [
+    "COLUMNS",
     "NewUnit",
     "Totals",
     "add_to_totals",
     "add_units",
+    "column_of",
     "copied",
     "drop_units",
     "embed",
+    "in_lexicon",
     "intern",
     "last_unit",
     "length_of",
     "set_retired",
-    "tags_of",
 ]
 
 
@@ -75,9 +77,8 @@ def add_units(
     ]
     if not rows:
         return []
-    tags = tags_of(_namespace_tags(database, namespace), kind, retired)
     database.executemany(q.add_unit, rows)
-    database.executemany(q.index_unit, [(row[0], tags, row[6]) for row in rows])
+    database.executemany(q.index_unit, [_row(row[0], namespace, kind, retired, row[6]) for row in rows])
     database.executemany(q.add_pending, [(row[0], namespace) for row in rows])
     add_to_totals(database, namespace, Totals(len(rows), sum(row[5] for row in rows)))
     return [(row[3], row[0]) for row in rows]
@@ -85,14 +86,11 @@ def add_units(
 
 def copied(database: Database, after: int) -> None:
     """Units after a number have been copied from others, with their vectors: put them in the other places too."""
-    tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     indexed = []
     waiting = []
     for unit, namespace, kind, retired, length, terms, embedded in database.execute(q.new_units, (after,)):
-        if namespace not in tags:
-            tags[namespace] = _namespace_tags(database, namespace)
-        indexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
+        indexed.append(_row(unit, namespace, kind, retired, terms))
         so_far = totals.get(namespace, Totals())
         totals[namespace] = Totals(so_far.units + 1, so_far.length + length, so_far.embedded + embedded)
         if not embedded:
@@ -123,13 +121,10 @@ def drop_units(database: Database, units: Collection[int]) -> None:
     if not units:
         return
     chosen = listed(units)
-    tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     unindexed = []
     for unit, namespace, kind, retired, length, terms, embedded in database.execute(q.units_by_id, (chosen,)):
-        if namespace not in tags:
-            tags[namespace] = _namespace_tags(database, namespace)
-        unindexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
+        unindexed.append(_row(unit, namespace, kind, retired, terms))
         so_far = totals.get(namespace, Totals())
         totals[namespace] = Totals(
             so_far.units - 1, so_far.length - length, so_far.embedded - embedded, so_far.changes + embedded
@@ -148,9 +143,8 @@ def set_retired(database: Database, unit: int, retired: bool) -> None:
     _, namespace, kind, before, _, terms, embedded = database.execute(q.units_by_id, (listed([unit]),))[0]
     if bool(before) == retired:
         return
-    tags = _namespace_tags(database, namespace)
-    database.execute(q.unindex_unit, (unit, tags_of(tags, kind, not retired), terms))
-    database.execute(q.index_unit, (unit, tags_of(tags, kind, retired), terms))
+    database.execute(q.unindex_unit, _row(unit, namespace, kind, not retired, terms))
+    database.execute(q.index_unit, _row(unit, namespace, kind, retired, terms))
     database.execute(q.retire_unit, (retired, unit))
     if embedded:
         database.execute(q.retire_vector, (retired, unit))
@@ -188,18 +182,25 @@ def _codes(vectors: Sequence[bytes]) -> list[bytes]:
     return codes_of(np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1))
 
 
-# -- tags -----------------------------------------------------------------------------------------------------------------
+# -- the lexicon's rows ---------------------------------------------------------------------------------------------------
+
+COLUMNS = ("message", "note", "insight", "summary", "retired_note", "retired_insight", "retired_summary")
 
 
-def tags_of(namespace_tags: str, kind: str, retired: bool) -> str:
-    """What the lexicon's column `tags` holds for a unit."""
-    return f"{namespace_tags} k{kind} retired" if retired else f"{namespace_tags} k{kind}"
+def column_of(kind: str, retired: bool) -> str:
+    """The column of the lexicon that holds the words of units of a kind."""
+    return f"retired_{kind}" if retired else kind
 
 
-def _namespace_tags(database: Database, namespace: int) -> str:
-    path = database.execute(q.path_by_id, (namespace,))[0][0]
-    ids = database.execute(q.namespace_ids, (listed(_with_ancestors(namespace_of(path))),))
-    return " ".join([f"n{namespace}", *(f"s{number}" for (number,) in ids)])
+def in_lexicon(terms: str, namespace: int) -> str:
+    """Terms as the lexicon holds them: each with the number of its namespace."""
+    return f"{terms.replace(' ', f'#{namespace} ')}#{namespace}"
+
+
+def _row(unit: int, namespace: int, kind: str, retired: bool, terms: str) -> Row:
+    columns: list[str | None] = [None] * len(COLUMNS)
+    columns[COLUMNS.index(column_of(kind, retired))] = in_lexicon(terms, namespace)
+    return (unit, *columns)
 
 
 def _with_ancestors(namespace: Namespace) -> list[str]:
