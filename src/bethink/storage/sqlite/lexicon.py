@@ -43,7 +43,7 @@ _NEW = 200
 class Counted(NamedTuple):
     """Where each query term stands in a unit, and how many terms it has."""
 
-    positions: Mapping[str, tuple[int, ...]]
+    positions: dict[str, tuple[int, ...]]
     length: int
 
 

@@ -13,28 +13,19 @@ query (filters.py). Neighbours are looked up whether in view or not, passing or 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from bethink.storage.base import Candidate, Found, Search
+from bethink.storage.base import Found, Search
+from bethink.storage.sqlite.candidates import candidate, names_for, neighbours, rows_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.lexicon import Counted, Frequencies, LeftOut, Lexicon
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.records import embedder
-from bethink.storage.sqlite.tail import FIRST_KEY, Tails, Unsettled
-from bethink.storage.sqlite.values import (
-    SEQ_BITS,
-    decode_record,
-    decode_said,
-    listed,
-    moment,
-    namespace_of,
-    path_of,
-    path_range,
-)
+from bethink.storage.sqlite.tail import FIRST_KEY, Tails
+from bethink.storage.sqlite.values import SEQ_BITS, listed, path_of, path_range
 from bethink.storage.vectors import check_query
-from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Partitions
@@ -90,30 +81,31 @@ def search(
         limit = request.limit
         cosines = similarities.best(limit) if passing is None else passing.nearest(similarities, limit)
 
-    rows = {row[0]: row for row in _rows(database, {*best, *cosines}, tail)}
+    unsettled = {message.key: message for message in tail}
+    rows = rows_of(database, {*best, *cosines}, unsettled)
     counted = {unit: lexicon.counted(row) for unit, row in rows.items()}
     # Without a limit that cuts, and without neighbours, there is nothing to choose.
     choose = len(best) > request.limit or request.around
     lexical = _best(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
     centres = {*lexical[: request.around], *list(cosines)[: request.around]}
-    around, beside = _around(database, centres, lexicon.tail, without, passing)
+    more, near = neighbours(database, [rows[unit] for unit in centres if unit in rows], rows, unsettled)
+    rows.update(more)
+    counted.update((unit, lexicon.counted(row)) for unit, row in more.items())
+    around, beside = _told_apart(near, without, passing)
     around.difference_update(lexical, cosines)
-    unread = (around | beside).difference(rows)
-    rows.update((row[0], row) for row in _rows(database, unread, tail))
-    counted.update((unit, lexicon.counted(rows[unit])) for unit in unread)
     if similarities is not None:
         cosines.update(similarities.of([*lexical, *around]))
         lent = similarities.of_left_out(beside)
     chosen = [unit for unit in sorted({*lexical, *around, *cosines}) if unit in rows]
-    named = {row[1]: namespace_of(row[1]) for row in namespaces}
+    names = names_for(database, namespaces, rows.values())
     return Found(
-        candidates=tuple(_candidate(rows[unit], named, counted[unit], cosines.get(unit)) for unit in chosen),
+        candidates=tuple([candidate(rows[unit], names, counted[unit], cosines.get(unit)) for unit in chosen]),
         units=units,
         mean_length=mean_length,
         frequency=frequency,
         pending=pending,
         paths=similarities.paths if similarities is not None else (),
-        beside=tuple(_candidate(rows[unit], named, counted[unit], lent.get(unit)) for unit in sorted(beside) if unit in rows),
+        beside=tuple([candidate(rows[unit], names, counted[unit], lent.get(unit)) for unit in sorted(beside)]),
     )
 
 
@@ -126,69 +118,25 @@ def _best(
     limit: int,
 ) -> list[int]:
     """The best by BM25, equal ones by number."""
-    rarity = {term: math.log(1 + (units - holding + 0.5) / (holding + 0.5)) for term, holding in frequency.items()}
+    rarity = {term: (_K1 + 1) * math.log(1 + (units - holding + 0.5) / (holding + 0.5)) for term, holding in frequency.items()}
 
-    def bm25(unit: int) -> float:
+    def place(unit: int) -> tuple[float, int]:
         positions, length = counted[unit]
         damping = _K1 * (1 - _B + _B * length / mean_length)
-        counts = ((rarity[term], len(places)) for term, places in positions.items())
+        score = 0.0
+        for term, places in positions.items():
+            count = len(places)
+            score += rarity[term] * count / (count + damping)
         # Rounded, so that the order of a sum does not decide between equals.
-        return round(sum(weight * count * (_K1 + 1) / (count + damping) for weight, count in counts), 9)
+        return -round(score, 9), unit
 
-    return sorted(among, key=lambda unit: (-bm25(unit), unit))[:limit]
-
-
-def _around(
-    database: Database,
-    centres: Collection[int],
-    tail: Mapping[int, Counted],
-    without: LeftOut,
-    passing: Passing | None,
-) -> tuple[set[int], set[int]]:
-    """The neighbours of some units, messages all: at most two away in the same thread. First those that may be found, then
-    those that are in view or do not pass.
-    """
-    if not centres:
-        return set(), set()
-    settled = [unit for unit in centres if unit < FIRST_KEY]
-    others = [unit - FIRST_KEY for unit in centres if unit >= FIRST_KEY]
-    rows = database.execute(q.neighbours, (listed(settled), listed(others)))
-    keyed = {number: FIRST_KEY + number if unit is None else unit for number, unit in rows}
-    units = {unit for unit in keyed.values() if unit < FIRST_KEY or unit in tail}
-    found = units.difference(without.units, without.keys)
-    if passing is not None:
-        found.intersection_update(map(keyed.__getitem__, passing.messages(keyed)))
-    return found, units - found
+    return sorted(among, key=place)[:limit]
 
 
-def _rows(database: Database, units: set[int], tail: list[Unsettled]) -> list[Row]:
-    """Of each unit: number, length, terms, path, kind, thread id, seq, id, time, and the body of what it stands for."""
-    if not units:
-        return []
-    chosen = listed(units)
-    rows = database.execute(q.candidate_messages, (chosen,)) + database.execute(q.candidate_records, (chosen,))
-    return rows + [message.row for message in tail if message.key in units]
-
-
-def _candidate(row: Row, named: dict[str, Namespace], counted: Counted, cosine: float | None) -> Candidate:
-    _, _, _, path, kind, thread_id, seq, thing_id, created_at, body = row
-    if kind == "message":
-        said = decode_said(body)
-        text, speaker, trust, at = said.text, said.speaker, said.trust, moment(created_at)
-    else:
-        record = decode_record(body)
-        text, speaker, trust, at = record.text, "", record.trust, record.recorded_at
-    return Candidate(
-        kind=kind,
-        id=thing_id,
-        namespace=named[path],
-        thread_id=thread_id,
-        seq=seq,
-        text=text,
-        speaker=speaker,
-        trust=trust,
-        at=at,
-        positions=dict(counted.positions),
-        length=counted.length,
-        cosine=cosine,
-    )
+def _told_apart(near: dict[int, int], without: LeftOut, passing: Passing | None) -> tuple[set[int], set[int]]:
+    """Of messages by unit, those that may be found, and those that are in view or do not pass."""
+    found = near.keys() - without.units - without.keys
+    if passing is not None and found:
+        passed = passing.messages(near.values())
+        found = {unit for unit in found if near[unit] in passed}
+    return found, near.keys() - found
