@@ -98,7 +98,7 @@ def _beside_the_folded(
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
         found = _view(engine, sight, transcript, thread.folded_through, planned.keep, roots)
         return msgspec.structs.replace(found, folds=1)
-    raise _too_fast(thread_id)
+    raise Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
 
 
 def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
@@ -261,10 +261,6 @@ def _last_seq(group: Group) -> int:
     return group.last_seq
 
 
-def _too_fast(thread_id: str) -> Conflict:
-    return Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
-
-
 def _without_pinned(found: Sequence[Group], tiers: Mapping[int, Tiered]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
     """Pinned messages by seq, and the groups of the others. What shares a group with a pinned message is pinned with it, unless
     one of its calls still waits for its result.
@@ -286,31 +282,14 @@ def _not_covered(found: tuple[Group, ...], nodes: Sequence[Node], through: int) 
 
 
 def _unfolded(engine: Engine, namespace: Namespace, thread_id: str) -> Transcript:
-    head = Read(namespace=namespace, thread_id=thread_id, limit=0)
+    read = Read(namespace=namespace, thread_id=thread_id, unfolded=True, whole_groups=True, pinned=True, nodes=True, marks=True)
     try:
-        thread = engine.store.read(head).thread
+        transcript = engine.store.read(read)
     except NotFound:
         # A context before the first message: the start of a session, with what earlier ones left.
         append(engine, namespace, thread_id, ())
-        thread = engine.store.read(head).thread
-    for _ in range(_ATTEMPTS):
-        through = thread.folded_through
-        transcript = engine.store.read(
-            Read(
-                namespace=namespace,
-                thread_id=thread_id,
-                after=through,
-                whole_groups=True,
-                pinned=True,
-                nodes=True,
-                marks=True,
-            )
-        )
-        thread = transcript.thread
-        if thread.folded_through == through:
-            return _with_passed_over(engine, transcript)
-        # Another process has folded between the two reads: some of these messages its nodes stand for already.
-    raise _too_fast(thread_id)
+        transcript = engine.store.read(read)
+    return _with_passed_over(engine, transcript) if transcript.tiers else transcript
 
 
 def _with_passed_over(engine: Engine, transcript: Transcript) -> Transcript:

@@ -43,6 +43,8 @@ def mark(database: Database, request: Mark) -> None:
     scores = [(first + messages[message_id].seq, score, request.author, at) for message_id, score in request.scores]
     if scores:
         database.executemany(q.set_score, scores)
+    if named:
+        database.execute(q.touch_thread, (thread,))
 
 
 def read(database: Database, thread: int, seqs: Sequence[int]) -> tuple[dict[int, Tiered], dict[int, Scored]]:

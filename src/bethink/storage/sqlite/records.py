@@ -90,7 +90,8 @@ def put(database: Database, request: Put) -> None:
         receipt = request.receipt
         if database.execute(q.find_receipt, (receipt.id, number)):
             raise Conflict(f"receipt {receipt.id!r} is stored already")
-        find_thread(database, namespace, receipt.thread_id)
+        if not database.execute(q.thread_number, (number, receipt.thread_id)):
+            raise NotFound(f"thread {receipt.thread_id!r} is not in this namespace")
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)

@@ -34,6 +34,7 @@ __all__ = [
     "drop_kept",
     "encode",
     "encode_receipt",
+    "is_unchanging",
     "listed",
     "micros",
     "moment",
@@ -125,9 +126,14 @@ def body_of(message: Message) -> bytes:
     return canonical_json(replace(message, seq=0, group=0) if message.seq or message.group else message)
 
 
+def is_unchanging(body: bytes) -> bool:
+    """Whether nothing in what is decoded from a row can be changed by whoever is given it."""
+    return b'"metadata":' not in body
+
+
 def decode_message(body: bytes, seq: int, group: int, raw: bytes | None, raw_format: str | None) -> Message:
     """A message in its place. Kept if nothing in it can be changed: a window is read at every context, and moves by a turn."""
-    decoded = _message if len(body) <= _LONGEST_KEPT and raw is None and b'"metadata":' not in body else _message.__wrapped__
+    decoded = _message if len(body) <= _LONGEST_KEPT and raw is None and is_unchanging(body) else _message.__wrapped__
     return decoded(body, seq, group, raw, raw_format)
 
 
@@ -152,7 +158,7 @@ def decode_said(body: bytes) -> Message:
 
 def decode_record(body: bytes) -> AnyRecord:
     """A record, likewise kept: a profile is read at every context, and a record's row changes seldom."""
-    return _record(body) if b'"metadata":' not in body else _record.__wrapped__(body)
+    return _record(body) if is_unchanging(body) else _record.__wrapped__(body)
 
 
 @lru_cache(maxsize=_KEPT)
