@@ -23,12 +23,14 @@ from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
     Item,
     SectionName,
+    Shown,
     handle,
     item_of_message,
     item_of_node,
     item_of_record,
     items_of_summary,
 )
+from bethink.context.lines import Lines
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
 from bethink.context.state_block import state_block
 
@@ -39,8 +41,10 @@ __all__ = [
     "Explanation",
     "Item",
     "Kept",
+    "Lines",
     "Named",
     "SectionName",
+    "Shown",
     "Sources",
     "compose",
     "explain",

@@ -31,6 +31,7 @@ __all__ = [
     "item_of_node",
     "item_of_record",
     "items_of_summary",
+    "line_from",
     "line_of",
     "memory_message",
     "plain",
@@ -110,7 +111,7 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         trust=record.trust,
         reason=reason,
         scores=dict(scores or {}),
-        sources=tuple(source.message_id for source in record.sources),
+        sources=tuple([source.message_id for source in record.sources]),
     )
 
 
@@ -193,11 +194,16 @@ def plain(text: str) -> str:
 
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
-    unverified = ", unverified" if item.trust in ("tool", "external") and item.of != "node" else ""
-    since = f", since then: {plain(item.changed)}" if item.changed else ""
-    mark = f" [mem:{handle(item.id)}]" if item.of == "record" else ""
-    who = (item.speaker and plain(item.speaker)) or item.trust
-    return f"- {plain(item.text)} ({who}, {item.at.date().isoformat()}{unverified}{since}){mark}"
+    return line_from(item.text, item.of, item.id, item.at, item.trust, item.speaker, item.changed)
+
+
+def line_from(text: str, of: str, thing_id: str, at: datetime, trust: Trust, speaker: str, changed: str) -> str:
+    """The same from the fields of an item that are in its line."""
+    unverified = ", unverified" if trust in ("tool", "external") and of != "node" else ""
+    since = f", since then: {plain(changed)}" if changed else ""
+    mark = f" [mem:{handle(thing_id)}]" if of == "record" else ""
+    who = (speaker and plain(speaker)) or trust
+    return f"- {plain(text)} ({who}, {at.date().isoformat()}{unverified}{since}){mark}"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
