@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from threading import Lock
@@ -11,7 +11,8 @@ from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.context import Lines, Shown
+from bethink.compaction.talk import Talk
+from bethink.context import FoldedLines, Lines
 from bethink.errors import EmbedderMismatch, InvalidInput
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
@@ -20,7 +21,7 @@ from bethink.models import Clock, Embedder, TokenCounter
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.models.measure import Measure, counter_for
-from bethink.records import AnyRecord, Insight, Line, Node, Note, RecordKind, StateEntry, Summary
+from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
 from bethink.retrieval.rank import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
@@ -38,7 +39,7 @@ from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
 
-__all__ = ["Engine", "FoldedLines", "Known", "ReadState", "Watcher"]
+__all__ = ["Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -48,6 +49,7 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 
 _CHOICES = 256
 _NAMESPACES = 64
+_THREADS = 64
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,26 +69,6 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     changed: dict[str, Insight]
     notes: tuple[Note, ...]
     summaries: tuple[Summary, ...]
-
-
-class FoldedLines(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines that stood for a thread's folded past in a context, and all that they followed from (see `steps.folded`).
-
-    Attributes:
-        limit: tokens that they were chosen within.
-        nodes, segments: the summary nodes that they are of.
-        sources: ids of the messages that these rest on; `visible` those of them that were in view.
-        changed: what has taken the place of something a message said (see `Known`).
-        lines: as they were written for the context.
-    """
-
-    limit: int
-    nodes: tuple[Node, ...]
-    segments: tuple[Node, ...]
-    sources: frozenset[str]
-    visible: frozenset[str]
-    changed: Mapping[str, Insight]
-    lines: tuple[Shown, ...]
 
 
 class Watcher(Protocol):
@@ -124,7 +106,8 @@ class Engine:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
         counted: how much of the threads seen last has been counted (see `steps.usage`).
-        lines: items as the lines of contexts; `folded` those of the folded past of the threads seen last (see `steps.folded`).
+        lines: items as the lines of contexts.
+        folded, talks: of the threads seen last, the lines of their folded past and what is talked about in the rest.
         limits: of the memory: what is done for it in the background keeps to them.
         telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
@@ -162,7 +145,8 @@ class Engine:
         self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
         self.states: _Last[tuple[Namespace, str], ReadState] = _Last(_NAMESPACES)
         self.lines = Lines()
-        self.folded: _Last[tuple[object, ...], FoldedLines] = _Last(_NAMESPACES)
+        self.folded: _Last[tuple[object, ...], FoldedLines] = _Last(_THREADS)
+        self.talks: _Last[tuple[object, ...], Talk] = _Last(_THREADS)
         self._bound = False
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
@@ -216,6 +200,7 @@ class Engine:
         self.states.clear()
         self.lines.forget()
         self.folded.clear()
+        self.talks.clear()
         if self.watcher is not None:
             self.watcher.forgot()
         return receipt

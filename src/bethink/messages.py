@@ -178,9 +178,12 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def open_calls(self) -> tuple[str, ...]:
         """Ids of calls that have no result yet (a tool still running, an approval still awaited), in call order."""
-        calls = [call.id for message in self.messages if message.tool_calls for call in message.tool_calls]
-        if not calls:
+        for message in self.messages:
+            if message.tool_calls:
+                break
+        else:
             return ()
+        calls = [call.id for message in self.messages for call in message.tool_calls]
         answered = {message.tool_call_id for message in self.messages if message.role == "tool"}
         return tuple(call for call in calls if call not in answered)
 

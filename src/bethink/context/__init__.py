@@ -30,7 +30,7 @@ from bethink.context.items import (
     item_of_record,
     items_of_summary,
 )
-from bethink.context.lines import Lines
+from bethink.context.lines import FoldedLines, Lines
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
 from bethink.context.state_block import state_block
 
@@ -39,6 +39,7 @@ __all__ = [
     "Context",
     "ContextLine",
     "Explanation",
+    "FoldedLines",
     "Item",
     "Kept",
     "Lines",

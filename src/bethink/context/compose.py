@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from bethink.compaction.plan import newest_that_fit
 from bethink.context.block import choose_block, pinned_tokens
 from bethink.context.cutting import Cuts, cut_to_fit, with_cuts
 from bethink.context.items import Shown
@@ -224,17 +225,13 @@ def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Sett
         if not chosen.take(group, whole=chosen.left, fair=fair):
             dropped.append(group)
     from_question = chosen.used
-    for position in range(len(older) - 1, -1, -1):
-        size = found.sizes[older[position].number]
-        if size > chosen.left:
-            # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
-            dropped += older[: position + 1]
-            break
-        chosen.keep(older[position], size)
-    groups = sorted(chosen.kept, key=lambda group: group.last_seq)
+    # No older one than the first that does not fit: a gap in the middle of the talk would not be noticed.
+    fitting = newest_that_fit(older, chosen.left, lambda group: found.sizes[group.number])
+    dropped += older[: len(older) - len(fitting)]
+    groups = sorted((*fitting, *chosen.kept), key=lambda group: group.last_seq)
     return _Recent(
         messages=tuple([message for group in groups for message in group.messages]),
-        tokens=chosen.used,
+        tokens=chosen.used + sum([found.sizes[group.number] for group in fitting]),
         question=0 if question is None else question.messages[0].seq,
         from_question=from_question,
         cuts=chosen.cuts,

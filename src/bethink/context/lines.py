@@ -6,13 +6,17 @@ these, so it is right whenever it is found, whatever has happened to the databas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+
+import msgspec
 
 from bethink.context.items import Item, Shown, line_from
 from bethink.models import TokenCounter
+from bethink.records import Insight, Node
 from bethink.retrieval.terms import index_terms
 
-__all__ = ["Lines", "words_of"]
+__all__ = ["FoldedLines", "Lines", "words_of"]
 
 _KEPT = 4_096
 _LONGEST_KEPT = 2_000
@@ -47,3 +51,23 @@ class Lines:
     def forget(self) -> None:
         self._line.cache_clear()
         self._words.cache_clear()
+
+
+class FoldedLines(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines that stood for a thread's folded past in a context, and all that they followed from (see `steps.folded`).
+
+    Attributes:
+        limit: tokens that they were chosen within.
+        nodes, segments: the summary nodes that they are of.
+        sources: ids of the messages that these rest on; `visible` those of them that were in view.
+        changed: what has taken the place of something a message said (see `Known`).
+        lines: as they were written for the context.
+    """
+
+    limit: int
+    nodes: tuple[Node, ...]
+    segments: tuple[Node, ...]
+    sources: frozenset[str]
+    visible: frozenset[str]
+    changed: Mapping[str, Insight]
+    lines: tuple[Shown, ...]

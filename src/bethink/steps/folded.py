@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from bethink.context import Item, Shown, item_of_node
-from bethink.engine import Engine, FoldedLines
+from bethink.context import FoldedLines, Item, Shown, item_of_node
+from bethink.engine import Engine
 from bethink.models.measure import Measure
 from bethink.records import Insight, Node
 from bethink.steps.view import View
