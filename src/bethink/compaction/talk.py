@@ -16,7 +16,7 @@ from bethink.models.measure import Measure
 from bethink.records import Node
 from bethink.storage.base import Transcript
 
-__all__ = ["Talk", "sized", "talk_of", "without_pinned"]
+__all__ = ["Talk", "talk_of", "without_pinned"]
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,37 +26,28 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
         pinned: messages that are always in view, by seq.
         whole: groups that are complete, in the order in which they were completed.
         waiting: groups with a call that has no result yet.
-        sizes: tokens of groups in `whole`, by number, as far as they were counted (see `sized`).
+        sizes: tokens of each group in `whole`, by its number.
     """
 
     transcript: Transcript
     pinned: tuple[Message, ...]
     whole: tuple[Group, ...]
     waiting: tuple[Group, ...]
-    sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
+    sizes: Mapping[int, int]
 
 
-def talk_of(transcript: Transcript, before: Talk | None = None) -> Talk:
-    """What is talked about in a transcript; `before` is what was, where that is known."""
+def talk_of(transcript: Transcript, measure: Measure, before: Talk | None = None) -> Talk:
+    """What is talked about in a transcript; `before` is what was, by the same measure, where that is known."""
     if before is None or not _goes_on(before.transcript, transcript):
-        return _taken_apart(transcript, transcript.messages)
-    more = _taken_apart(transcript, transcript.messages[len(before.transcript.messages) :])
+        return _taken_apart(transcript, transcript.messages, measure)
+    more = _taken_apart(transcript, transcript.messages[len(before.transcript.messages) :], measure)
     return msgspec.structs.replace(
         more,
         pinned=before.pinned + more.pinned,
         whole=before.whole + more.whole,
         waiting=before.waiting + more.waiting,
-        sizes=before.sizes,
+        sizes={**before.sizes, **more.sizes},
     )
-
-
-def sized(talk: Talk, measure: Measure) -> Talk:
-    """With the sizes of all groups that are complete. Those that it has must be of the same measure."""
-    missing = [group for group in talk.whole if group.number not in talk.sizes]
-    if not missing:
-        return talk
-    sizes = {**talk.sizes, **{group.number: measure.messages(group.messages) for group in missing}}
-    return msgspec.structs.replace(talk, sizes=sizes)
 
 
 def _goes_on(before: Transcript, now: Transcript) -> bool:
@@ -71,12 +62,13 @@ def _goes_on(before: Transcript, now: Transcript) -> bool:
     )
 
 
-def _taken_apart(transcript: Transcript, messages: tuple[Message, ...]) -> Talk:
+def _taken_apart(transcript: Transcript, messages: tuple[Message, ...], measure: Measure) -> Talk:
     pinned, talk = without_pinned(groups(messages), transcript.tiers)
     talk = _not_covered(talk, transcript.nodes, transcript.thread.folded_through)
     waiting = tuple([group for group in talk if group.open_calls])
     whole = tuple([group for group in talk if not group.open_calls]) if waiting else talk
-    return Talk(transcript=transcript, pinned=pinned, whole=whole, waiting=waiting)
+    sizes = {group.number: measure.messages(group.messages) for group in whole}
+    return Talk(transcript=transcript, pinned=pinned, whole=whole, waiting=waiting, sizes=sizes)
 
 
 def without_pinned(found: Sequence[Group], tiers: Mapping[int, Tiered]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:

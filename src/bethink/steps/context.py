@@ -1,4 +1,4 @@
-"""A context: derive, view the thread, gather what is known and what is recalled, compose, keep a receipt."""
+"""A context: view the thread, derive, gather what is known and what is recalled, compose, keep a receipt."""
 
 from __future__ import annotations
 
@@ -136,10 +136,10 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, room: int, measure: Measure) -> _Found:
-    with engine.telemetry.span("derive"):
-        cursor = derive(engine, namespace, hold=thread_id)
     with engine.telemetry.span("view"):
         view = view_thread(engine, namespace, thread_id, room, asked.policy, measure)
+    with engine.telemetry.span("derive"):
+        cursor = derive(engine, namespace, view=view)
     shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]
     query = asked.query
     if query is None:

@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
-from bethink.compaction.talk import Talk, sized, talk_of, without_pinned
+from bethink.compaction.talk import Talk, talk_of, without_pinned
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.messages import Group, Message, groups
@@ -136,7 +136,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
         except NotFound:
             append(engine, namespace, thread_id, ())
             continue
-        sight = _Sight(engine.settings, measure, budget, policy, talk_of(transcript))
+        sight = _Sight(engine.settings, measure, budget, policy, talk_of(transcript, measure))
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
             return _view(engine, sight, transcript, 0, sight.plan.keep)
@@ -201,8 +201,6 @@ def _view(
     unread: tuple[Decision, ...] = (),
 ) -> View:
     own = sight.policy.own_summaries
-    for group in recent:
-        sight.size(group)
     plan, pinned = sight.plan, sight.pinned
     found = decisions(plan, pinned=pinned, recent=recent, waiting=sight.waiting, nodes=nodes, size=sight.size)
     _notice_unscored(engine, sight, read)
@@ -260,7 +258,7 @@ def _unfolded(engine: Engine, namespace: Namespace, thread_id: str, measure: Mea
     if transcript.tiers:
         transcript = _with_passed_over(engine, transcript)
     key = (namespace, thread_id, measure.name)
-    talk = sized(talk_of(transcript, engine.talks.get(key)), measure)
+    talk = talk_of(transcript, measure, engine.talks.get(key))
     engine.talks.keep(key, talk)
     return talk
 
