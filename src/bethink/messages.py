@@ -35,6 +35,7 @@ __all__ = [
     "ToolCall",
     "Trust",
     "canonical_json",
+    "canonical_lines",
     "check_size",
     "checked",
     "groups",
@@ -311,6 +312,11 @@ _encoder = msgspec.json.Encoder()
 def canonical_json(message: Message) -> bytes:
     """The message as JSON without `raw`: what a store keeps and what two messages are compared by."""
     return _encoder.encode(msgspec.structs.replace(message, raw=None) if message.raw else message)
+
+
+def canonical_lines(messages: Iterable[Message]) -> bytes:
+    """The `canonical_json` of each, joined by line breaks."""
+    return _encoder.encode_lines([msgspec.structs.replace(each, raw=None) if each.raw else each for each in messages])[:-1]
 
 
 def same_message(one: Message, other: Message) -> bool:

@@ -19,7 +19,7 @@ from bethink.insights.state.lines import line_of_entry
 from bethink.messages import Message, Trust
 from bethink.models import TokenCounter
 from bethink.models.tokens import truncate
-from bethink.records import AnyRecord, Node, StateEntry, Summary
+from bethink.records import AnyRecord, Node, ReceiptLine, StateEntry, Summary
 
 __all__ = [
     "BLOCK",
@@ -36,6 +36,7 @@ __all__ = [
     "memory_message",
     "plain",
     "shown",
+    "shown_as",
     "tag_of",
 ]
 
@@ -89,11 +90,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
-    """An item as its line in the block, and the tokens of that line."""
+    """An item as its line in the block, the tokens of that line, and how a receipt names it."""
 
     item: Item
     line: str
     tokens: int
+    named: ReceiptLine
 
 
 def handle(record_id: str) -> str:
@@ -208,8 +210,24 @@ def line_from(text: str, of: str, thing_id: str, at: datetime, trust: Trust, spe
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
     """The item with its line and what the line costs in the block, its line break included."""
-    line = line_of(item)
-    return Shown(item, line, counter.count(line) + 1)
+    return shown_as(item, line_of(item), counter)
+
+
+def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
+    """The same with its line, which is known."""
+    tokens = counter.count(line) + 1
+    named = ReceiptLine(
+        section=item.section,
+        of=item.of,
+        id=item.id,
+        index=item.index,
+        reason=item.reason,
+        tokens=tokens,
+        cut=item.cut,
+        changed_by=item.changed_by,
+        scores=item.scores,
+    )
+    return Shown(item, line, tokens, named)
 
 
 def tag_of(section: SectionName) -> str:

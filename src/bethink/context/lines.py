@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from bethink.context.items import Item, Shown, line_from
+from bethink.context.items import Item, Shown, line_from, shown_as
 from bethink.models import TokenCounter
 from bethink.records import Insight, Node
 from bethink.retrieval.terms import index_terms
@@ -42,7 +42,7 @@ class Lines:
         """See `items.shown`."""
         write = self._line if len(item.text) <= _LONGEST_KEPT else line_from
         line = write(item.text, item.of, item.id, item.at, item.trust, item.speaker, item.changed)
-        return Shown(item, line, counter.count(line) + 1)
+        return shown_as(item, line, counter)
 
     def words(self, text: str) -> frozenset[str]:
         """See `words_of`."""

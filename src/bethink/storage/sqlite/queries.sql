@@ -277,6 +277,11 @@ UPDATE threads SET folded_through = ?, revision = revision + 1 WHERE id = ?;
 -- Something other than an append has happened to it.
 UPDATE threads SET revision = revision + 1 WHERE id = ?;
 
+-- name: cursors
+-- A thread's number, and through where it is extracted and reflected.
+SELECT t.id, t.extracted_through, t.reflected_through
+FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
+
 -- name: set_extracted
 UPDATE threads SET extracted_through = ? WHERE id = ?;
 

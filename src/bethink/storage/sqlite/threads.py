@@ -37,7 +37,7 @@ from bethink.storage.sqlite.values import (
 from bethink.threads import CallState, Placed, ThreadInfo, place
 from bethink.values import Namespace
 
-__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "refine", "revised_thread"]
+__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "not_there", "refine", "revised_thread"]
 
 replace = msgspec.structs.replace
 
@@ -74,6 +74,10 @@ def batch_of(request: Append) -> Batch:
     return Batch(request, path_of(request.namespace), micros(request.at), bodies)
 
 
+def not_there(thread_id: str) -> NotFound:
+    return NotFound(f"thread {thread_id!r} is not in this namespace")
+
+
 def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tuple[int, ThreadInfo]:
     """A thread's number and what is known of it, or NotFound."""
     number, _, info = revised_thread(database, namespace, thread_id)
@@ -84,7 +88,7 @@ def revised_thread(database: Database, namespace: Namespace, thread_id: str) -> 
     """The same with the thread's revision between the two."""
     rows = database.execute(q.read_thread, (path_of(namespace), thread_id))
     if not rows:
-        raise NotFound(f"thread {thread_id!r} is not in this namespace")
+        raise not_there(thread_id)
     number, revision, *columns = rows[0]
     return number, revision, thread_info(tuple(columns))
 

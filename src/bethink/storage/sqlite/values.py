@@ -97,6 +97,7 @@ def path_of(namespace: Namespace) -> str:
     return "".join(f"{segment}\x1f" for segment in namespace)
 
 
+@lru_cache(maxsize=1_024)
 def namespace_of(path: str) -> Namespace:
     return tuple(path[:-1].split("\x1f"))
 
@@ -178,7 +179,7 @@ def decode_attempt(body: bytes) -> Attempt:
 
 def drop_kept() -> None:
     """Keep none: what was removed from the database is not to live on in the process."""
-    for cache in (_message, _record, decode_node):
+    for cache in (_message, _record, decode_node, namespace_of):
         cache.cache_clear()
 
 
