@@ -67,7 +67,8 @@ def choose_block(
                 line = lines[position]
                 if said.again(line.item):
                     continue
-                cost = line.tokens if filled[name] else line.tokens + _heading_tokens(name, measure)
+                tokens = line.tokens
+                cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
                 # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
                 if cost > left:
                     continue
@@ -76,7 +77,7 @@ def choose_block(
                     filled[lines[told].item.section] -= lines[told].tokens
                     spent -= lines[told].tokens
                 chosen.append(position)
-                filled[name] += line.tokens
+                filled[name] += tokens
                 spent, left = spent + cost, left - cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
     while True:
@@ -105,23 +106,21 @@ class _Said:
         if text in self._texts:
             return True
         for source in item.sources:
-            if source in known and any(self._within(text, self._lines[other].item) for other in known[source]):
-                return True
+            for other in known.get(source, ()):
+                if self._within(text, self._lines[other].item):
+                    return True
         return False
 
-    def add(self, position: int) -> list[int]:
+    def add(self, position: int) -> Sequence[int]:
         """Note what a line says; returns the lines of summaries that it makes superfluous."""
         item, known = self._lines[position].item, self._by_source
-        told = self._told(item) if item.of == "message" else []
+        told = self._told(item) if item.of == "message" else ()
         for other in told:
             for source in self._lines[other].item.sources:
                 known[source].remove(other)
         self._texts.add(item.text)
         for source in item.sources:
-            if source in known:
-                known[source].append(position)
-            else:
-                known[source] = [position]
+            known.setdefault(source, []).append(position)
         return told
 
     def _told(self, message: Item) -> list[int]:

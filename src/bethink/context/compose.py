@@ -226,12 +226,13 @@ def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Sett
             dropped.append(group)
     from_question = chosen.used
     # No older one than the first that does not fit: a gap in the middle of the talk would not be noticed.
-    fitting = newest_that_fit(older, chosen.left, lambda group: found.sizes[group.number])
+    sizes = found.sizes
+    fitting = newest_that_fit(older, chosen.left, lambda group: sizes[group.messages[0].group])
     dropped += older[: len(older) - len(fitting)]
-    groups = sorted((*fitting, *chosen.kept), key=lambda group: group.last_seq)
+    groups = sorted((*fitting, *chosen.kept), key=lambda group: group.messages[-1].seq)
     return _Recent(
         messages=tuple([message for group in groups for message in group.messages]),
-        tokens=chosen.used + sum([found.sizes[group.number] for group in fitting]),
+        tokens=chosen.used + sum([sizes[group.messages[0].group] for group in fitting]),
         question=0 if question is None else question.messages[0].seq,
         from_question=from_question,
         cuts=chosen.cuts,

@@ -7,7 +7,7 @@ is used for every model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bethink.messages import Message
@@ -28,6 +28,8 @@ class Measure:
 
     def __init__(self, counter: TokenCounter, model: str = "") -> None:
         self._counter = counter
+        self.count: Callable[[str], int] = counter.count
+        """See `TokenCounter.count`."""
         self.model = model
         self.framing: Framing = framing_of(model) if model else FRAMING
 
@@ -35,10 +37,6 @@ class Measure:
     def name(self) -> str:
         """The counter's name, with the model that the frames are of: what receipts keep."""
         return f"{self._counter.name}/{self.model}" if self.model else self._counter.name
-
-    def count(self, text: str) -> int:
-        """See `TokenCounter.count`."""
-        return self._counter.count(text)
 
     def message(self, message: Message) -> int:
         """Tokens of a message, with all that is sent of it."""

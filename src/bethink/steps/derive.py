@@ -17,7 +17,7 @@ from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
 from bethink.insights.citations import cited
 from bethink.messages import Message
-from bethink.records import Insight
+from bethink.records import AnyRecord, Insight
 from bethink.steps.view import View
 from bethink.storage.base import Cite, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
@@ -68,8 +68,6 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
     """What is to be stored of a thread's new messages; None if the thread is gone."""
     # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
     from bethink.insights.extract import extract
-    from bethink.insights.reconcile import Changes, reconcile
-    from bethink.insights.reflect import archive
     from bethink.insights.state.draw import draw
 
     after = thread.extracted_through
@@ -87,16 +85,20 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
     own = new if thread.handed_from is None else ()
     found = extract(own, thread_id=thread.thread_id, now=now)
     entries = draw(whole, thread_id=thread.thread_id, now=now, after=after, through=through)
-    changes = Changes()
+    records: tuple[AnyRecord, ...] = entries
     retire: tuple[Retire, ...] = ()
     # Most turns say nothing to remember: then nothing that is known needs to be looked at.
     if found:
+        from bethink.insights.reconcile import reconcile
+        from bethink.insights.reflect import archive
+
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
+        records = (*changes.records, *entries)
         retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
     return Put(
         namespace=thread.namespace,
-        records=(*changes.records, *entries),
+        records=records,
         retire=retire,
         cite=_citations(engine, thread.namespace, new),
         cursor=Cursor(thread.thread_id, "extracted", after, through),

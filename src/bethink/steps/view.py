@@ -172,10 +172,11 @@ class _Sight:
         self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
 
     def size(self, group: Group) -> int:
-        number = group.number
-        if number not in self.sizes:
-            self.sizes[number] = self._measure.messages(group.messages)
-        return self.sizes[number]
+        number = group.messages[0].group
+        tokens = self.sizes.get(number)
+        if tokens is None:
+            tokens = self.sizes[number] = self._measure.messages(group.messages)
+        return tokens
 
 
 def _checked(plan: Plan, given: tuple[Group, ...], policy: Policy) -> Plan:
