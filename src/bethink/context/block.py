@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, tag_of
+from bethink.context.items import BLOCK, MEMORY, Item, SectionName, Shown, memory_lines, tag_of
 from bethink.context.lines import words_of
 from bethink.models.measure import Measure
 
@@ -152,5 +152,4 @@ def pinned_tokens(lines: Iterable[Shown], measure: Measure) -> int:
 
 def block_tokens(block: Sequence[Shown], measure: Measure) -> int:
     """What the message that carries the block costs; 0 for no line."""
-    message = memory_message(block)
-    return 0 if message is None else measure.message(message)
+    return measure.lines(memory_lines(block), name=MEMORY) if block else 0

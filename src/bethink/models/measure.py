@@ -12,6 +12,7 @@ from typing import Any
 
 from bethink.messages import Message
 from bethink.models import TokenCounter
+from bethink.models.cached import CachedCounter
 from bethink.models.framing import FRAMING, Framing, framing_of
 from bethink.models.tokens import BuiltinCounter, message_tokens, schema_tokens
 
@@ -30,6 +31,7 @@ class Measure:
         self._counter = counter
         self.count: Callable[[str], int] = counter.count
         """See `TokenCounter.count`."""
+        self._count_lines = counter.count_lines if isinstance(counter, CachedCounter) else None
         self.model = model
         self.framing: Framing = framing_of(model) if model else FRAMING
 
@@ -46,6 +48,13 @@ class Measure:
         """Tokens of messages together."""
         counter, framing = self._counter, self.framing
         return sum([message_tokens(message, counter, framing) for message in messages])
+
+    def lines(self, lines: Sequence[str], *, name: str) -> int:
+        """Tokens of a message under a name whose text is these lines, joined by line breaks. None may be empty, or begin or end
+        with white space, or have a line break within.
+        """
+        text = self._count_lines(lines) if self._count_lines else self.count("\n".join(lines))
+        return self.framing.message + self.framing.named + self.count(name) + text
 
     def remembering(self) -> Measure:
         """The same measure, for a piece of work that counts the same texts again and again: it keeps every count."""
