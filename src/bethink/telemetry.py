@@ -125,7 +125,8 @@ class Span:
     def __enter__(self) -> Self:
         if self._turn is not None:
             self._turn.check_time()
-        self._begun = self.telemetry.tell("begin", self.name, self.facts)
+        if self.telemetry.listener is not None:
+            self._begun = self.telemetry.tell("begin", self.name, self.facts)
         self._started = self.telemetry.clock()
         return self
 
@@ -133,7 +134,8 @@ class Span:
         seconds = self.elapsed
         if self._turn is not None:
             self._turn.seconds[self.name] = self._turn.seconds.get(self.name, 0.0) + seconds
-        self.telemetry.tell("end", self._begun, self.name, seconds, self.facts, kind)
+        if self.telemetry.listener is not None:
+            self.telemetry.tell("end", self._begun, self.name, seconds, self.facts, kind)
 
     def add(self, **facts: Any) -> None:
         """Facts that have been found out since it began."""

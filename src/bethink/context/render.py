@@ -27,7 +27,7 @@ from bethink.context.items import (
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
 from bethink.limits import LimitWarning
-from bethink.messages import Message, canonical_json, groups, ranges
+from bethink.messages import Message, canonical_lines, groups, ranges
 from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
 from bethink.usage import TurnUsage
@@ -197,22 +197,9 @@ def receipt_for(
         renderer=RENDERER,
         digest=_digest(context),
         query_digest=hashlib.sha256(query.encode()).hexdigest() if query else "",
-        lines=tuple(
-            ReceiptLine(
-                section=item.section,
-                of=item.of,
-                id=item.id,
-                index=item.index,
-                reason=item.reason,
-                tokens=tokens,
-                cut=item.cut,
-                changed_by=item.changed_by,
-                scores=item.scores,
-            )
-            for item, tokens in ((each.item, each.tokens) for each in made_of.block)
-        ),
-        pinned=ranges(message.seq for message in made_of.pinned),
-        recent=ranges(sorted(message.seq for message in made_of.recent)),
+        lines=tuple([each.named for each in made_of.block]),
+        pinned=ranges([message.seq for message in made_of.pinned]),
+        recent=ranges(sorted([message.seq for message in made_of.recent])),
         cuts=tuple([cut for _, cuts in sorted(made_of.cuts.items()) for cut in cuts]),
         memory_before=made_of.memory_before,
         for_model=context.measure.model,
@@ -224,7 +211,7 @@ def receipt_for(
 
 def _digest(context: Context) -> str:
     """Of the messages in their canonical form, which the bytes of every format follow from."""
-    return hashlib.sha256(b"\n".join(map(canonical_json, context.messages))).hexdigest()
+    return hashlib.sha256(canonical_lines(context.messages)).hexdigest()
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,8 +39,8 @@ SELECT t.id, t.namespace,
 FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: read_thread
--- A thread whole: its number, then the columns of `thread_info`.
-SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+-- A thread whole: its number and revision, then the columns of `thread_info`.
+SELECT t.id, t.revision, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
 FROM namespaces n JOIN thread_state t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
@@ -267,7 +267,16 @@ DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?));
 UPDATE nodes SET top = 0 WHERE thread = ? AND node_id IN (SELECT value FROM json_each(?));
 
 -- name: set_folded
-UPDATE threads SET folded_through = ? WHERE id = ?;
+UPDATE threads SET folded_through = ?, revision = revision + 1 WHERE id = ?;
+
+-- name: touch_thread
+-- Something other than an append has happened to it.
+UPDATE threads SET revision = revision + 1 WHERE id = ?;
+
+-- name: cursors
+-- A thread's number, and through where it is extracted and reflected.
+SELECT t.id, t.extracted_through, t.reflected_through
+FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: set_extracted
 UPDATE threads SET extracted_through = ? WHERE id = ?;
@@ -811,7 +820,7 @@ ON CONFLICT (thread) DO UPDATE SET token = excluded.token, holder = excluded.hol
 DELETE FROM leases WHERE thread = ?;
 
 -- name: shorten_thread
-UPDATE threads SET count = count - ? WHERE id = ?;
+UPDATE threads SET count = count - ?, revision = revision + 1 WHERE id = ?;
 
 -- name: records_resting_on
 -- Records that rest on one of some messages.

@@ -28,6 +28,7 @@ CREATE TABLE threads (
     extracted_through INTEGER NOT NULL DEFAULT 0,
     reflected_through INTEGER NOT NULL DEFAULT 0,
     settled           INTEGER NOT NULL,
+    revision          INTEGER NOT NULL DEFAULT 0, -- grows with whatever happens to the thread's messages, marks and nodes but appends
     parent_thread     TEXT,
     parent_seq        INTEGER,
     metadata          BLOB NOT NULL,
@@ -81,10 +82,10 @@ CREATE TABLE scores (
 
 -- Threads as they are: their rows, and what their tails add.
 CREATE VIEW thread_state (id, namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
-  reflected_through, parent_thread, parent_seq, metadata, settled) AS
+  reflected_through, parent_thread, parent_seq, metadata, settled, revision) AS
 SELECT t.id, t.namespace, t.thread_id, t.created_at, coalesce(m.added_at, t.updated_at), coalesce(m.seq, t.tip),
   t.count + coalesce(m.seq - t.tip, 0), t.folded_through, t.extracted_through, t.reflected_through, t.parent_thread, t.parent_seq,
-  t.metadata, t.settled
+  t.metadata, t.settled, t.revision
 FROM threads t LEFT JOIN messages m ON t.settled = 0 AND m.id = (
   SELECT l.id FROM messages l WHERE l.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295 ORDER BY l.id DESC LIMIT 1);
 
