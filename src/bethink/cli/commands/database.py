@@ -136,7 +136,7 @@ def reembed(run: Run) -> Answer:
                 done = memory.reembed(progress=count)
             except KeyboardInterrupt:
                 raise Interrupted(
-                    f"interrupted: {made:,} of {units:,} vectors are there, and the old ones serve until all are — run it again to "
+                    f"interrupted: {made:,} of {units:,} vectors are there; the old ones serve until all are — run it again to "
                     "go on from there"
                 ) from None
         space = store.spaces()[0]
