@@ -80,8 +80,8 @@ WHERE n.path >= ? AND n.path < ? LIMIT ?;
 
 -- name: tail_messages
 -- Some of them.
-SELECT m.id, n.path, t.thread_id, m.seq, m.message_id, m.created_at, m.body
-FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace;
+SELECT m.id, t.namespace, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value JOIN threads t ON t.id = m.thread;
 
 -- name: tail_of_thread
 -- At most so many messages of a thread after a seq.
@@ -512,26 +512,26 @@ SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record
 -- name: match_count
 SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
 
--- name: neighbours
--- Number and unit of the messages at most two away from some in the same thread: from units (?1), and from messages by number (?2).
-SELECT m.id, m.unit FROM json_each(?1) l CROSS JOIN units u ON u.id = l.value AND u.kind = 'message'
-  CROSS JOIN messages m ON m.id BETWEEN u.owner - 2 AND u.owner + 2 AND m.thread = u.owner >> 32
-UNION
-SELECT m.id, m.unit FROM json_each(?2) l CROSS JOIN messages m ON m.id BETWEEN l.value - 2 AND l.value + 2
-  AND m.thread = l.value >> 32;
-
 -- name: candidate_messages
 -- What ranking needs to know of units that stand for messages. (CROSS JOIN: one look-up for each of the list, in this order.)
-SELECT u.id, u.length, u.terms, n.path, u.kind, t.thread_id, m.seq, m.message_id, m.created_at, m.body
-FROM json_each(?) l CROSS JOIN units u ON u.id = l.value JOIN messages m ON m.id = u.owner JOIN threads t ON t.id = m.thread
-  JOIN namespaces n ON n.id = u.namespace
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value CROSS JOIN messages m ON m.id = u.owner
 WHERE u.kind = 'message';
+
+-- name: candidate_neighbours
+-- The same of messages by their numbers, those that have a unit.
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN units u ON u.id = m.unit;
 
 -- name: candidate_records
 -- The same of those that stand for records.
-SELECT u.id, u.length, u.terms, n.path, u.kind, r.thread_id, 0, r.record_id, NULL, r.body
-FROM json_each(?) l CROSS JOIN units u ON u.id = l.value JOIN records r ON r.id = u.owner JOIN namespaces n ON n.id = u.namespace
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, r.thread_id, 0, r.record_id, NULL, r.body
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value CROSS JOIN records r ON r.id = u.owner
 WHERE u.kind <> 'message';
+
+-- name: thread_ids
+-- Of threads by their numbers.
+SELECT id, thread_id FROM threads WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: speakers
 -- Names in the namespaces of a scope, found by stepping through the index from each name to the next.

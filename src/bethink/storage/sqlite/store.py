@@ -55,9 +55,10 @@ from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
 from bethink.storage.sqlite.driver import Database, Driver, choose
 from bethink.storage.sqlite.erase import erase, is_due
+from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.search import Frequencies, search
+from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.tail import Tails, is_long, settle
 from bethink.storage.sqlite.values import drop_kept, path_of, path_range
 from bethink.storage.sqlite.verify import verify
