@@ -283,7 +283,8 @@ class Engine:
                 if embedder.fingerprint.same_space(space.fingerprint):
                     self._bound = Bound(embedder, space.fingerprint)
                     return self._bound
-        raise mismatch(spaces[0].fingerprint, self._embedders[0].fingerprint)
+        filling = spaces[1].fingerprint if len(spaces) > 1 else None
+        raise mismatch(spaces[0].fingerprint, self._embedders[0].fingerprint, filling=filling)
 
     def target(self, given: Embedder | None) -> Bound:
         """The embedder to fill a space with: the one given, which is at hand from now on, or else the first. It has the space

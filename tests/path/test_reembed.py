@@ -182,8 +182,9 @@ def test_who_has_the_new_model_alone_finds_by_meaning_what_is_there_and_the_rest
 def test_without_a_change_another_model_is_refused_as_ever(path: Path) -> None:
     with opened(path, interrupted_at(2)) as memory, pytest.raises(KeyboardInterrupt):
         memory.reembed()
-    with opened(path, OTHER) as memory, pytest.raises(EmbedderMismatch, match="bethink reembed"):
+    with opened(path, OTHER) as memory, pytest.raises(EmbedderMismatch, match="bethink reembed") as refused:
         memory.recall("word3")
+    assert "not of other (32 dimensions), and is about to change to new (16 dimensions)" in str(refused.value)
 
 
 def test_no_embedder_is_told_what_to_install(path: Path) -> None:
