@@ -1,6 +1,6 @@
 """Items written as lines, and the last of them kept: most of what a context shows was in the one before it. Pure but for that.
 
-What a line says follows from a few fields of its item, or from a record, which never changes; the words of a text follow from
+What a line says follows from a few fields of its item, or from a record as it was read; the words of a text follow from
 the text. An answer is kept under exactly these, so it is right whenever it is found, whatever has happened to the database
 meanwhile: what has changed has another key.
 """
