@@ -1,7 +1,8 @@
 """Items written as lines, and the last of them kept: most of what a context shows was in the one before it. Pure but for that.
 
-What a line says follows from seven fields of its item, and the words of a text from the text. An answer is kept under exactly
-these, so it is right whenever it is found, whatever has happened to the database meanwhile; what has changed has another key.
+What a line says follows from a few fields of its item, or from a record as it was read; the words of a text follow from
+the text. An answer is kept under exactly these, so it is right whenever it is found, whatever has happened to the database
+meanwhile: what has changed has another key.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from functools import lru_cache
 
 import msgspec
 
-from bethink.context.items import Item, Shown, line_from, shown_as
+from bethink.context.items import Item, SectionName, Shown, item_of_record, line_from, line_of, shown_as
 from bethink.models import TokenCounter
-from bethink.records import Insight, Node
+from bethink.records import AnyRecord, Insight, Node
 from bethink.retrieval.terms import index_terms
 
 __all__ = ["FoldedLines", "Lines", "words_of"]
+
+replace = msgspec.structs.replace
 
 _KEPT = 4_096
 _LONGEST_KEPT = 2_000
@@ -29,7 +32,8 @@ def words_of(text: str) -> frozenset[str]:
 
 
 class Lines:
-    """Writes items as lines, and tells the words of a text; keeps the last of both. May be used from many threads.
+    """Writes records and other items as lines, and tells the words of a text; keeps the last of each. May be used from many
+    threads.
 
     `forget` empties it: what was removed from the database is not to live on in the process.
     """
@@ -37,6 +41,23 @@ class Lines:
     def __init__(self) -> None:
         self._line = lru_cache(maxsize=_KEPT)(line_from)
         self._words = lru_cache(maxsize=_KEPT)(words_of)
+        self._records: dict[str, tuple[AnyRecord, Item, str]] = {}
+
+    def of_record(
+        self, record: AnyRecord, section: SectionName, reason: str, scores: dict[str, float], counter: TokenCounter
+    ) -> Shown:
+        """The record as a line. It is the same for as long as it is the same object: whoever reads one that has changed gets
+        another.
+        """
+        known, item, line = self._records.get(record.id) or (None, None, "")
+        if item is None or known is not record:
+            item = item_of_record(record, section, reason)
+            line = line_of(item)
+            if len(self._records) >= _KEPT:
+                self._records.clear()
+            if len(line) <= _LONGEST_KEPT:
+                self._records[record.id] = (record, item, line)
+        return shown_as(replace(item, section=section, reason=reason, scores=scores), line, counter)
 
     def shown(self, item: Item, counter: TokenCounter) -> Shown:
         """See `items.shown`."""
@@ -49,6 +70,7 @@ class Lines:
         return self._words(text) if len(text) <= _LONGEST_KEPT else words_of(text)
 
     def forget(self) -> None:
+        self._records.clear()
         self._line.cache_clear()
         self._words.cache_clear()
 

@@ -169,15 +169,14 @@ def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, r
 
 def _check_pinned(engine: Engine, namespace: Namespace, most: int, measure: Measure) -> None:
     """LimitExceeded if what is pinned, and so must be shown, makes too large a memory message."""
-    lines = [engine.lines.shown(item, measure) for item in _pinned_items(engine.known(namespace))]
-    tokens = pinned_tokens(lines, measure)
+    tokens = pinned_tokens(_pinned_lines(engine, engine.known(namespace), measure), measure)
     if tokens > most:
         raise LimitExceeded("memory_tokens", most, tokens, "tokens of what is pinned", "unpin something, or raise the limit")
 
 
-def _pinned_items(known: Known) -> list[Item]:
-    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
-    return [item_of_record(record, "pinned", "pinned") for record in pinned]
+def _pinned_lines(engine: Engine, known: Known, measure: Measure) -> list[Shown]:
+    pinned: list[AnyRecord] = [*known.notes, *[insight for insight in known.current if insight.pinned]]
+    return [engine.lines.of_record(record, "pinned", "pinned", {}, measure) for record in pinned]
 
 
 def _store_usage(engine: Engine, namespace: Namespace, usage: TurnUsage) -> None:
@@ -216,27 +215,28 @@ def _lines(
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
     known = engine.known(namespace)
-    items = _pinned_items(known)
+    lines = _pinned_lines(engine, known, measure)
     about = [insight for insight in known.current if insight.subject in subjects and not insight.pinned]
     for insight, score in select_profile(about, now=now, settings=engine.settings):
-        items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))
+        reason = _profile_reason(insight, score)
+        lines.append(engine.lines.of_record(insight, "profile", reason, {"retention": score}, measure))
     # The newest session summary of another thread.
     previous = next((summary for summary in known.summaries if summary.thread_id != thread_id), None)
     if previous is not None:
         said = items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
-        items += with_changes(said, known.changed)
+        lines += [engine.lines.shown(item, measure) for item in with_changes(said, known.changed)]
     recalled: list[Item] = []
     if query:
         in_view = InView(
             namespace=namespace,
             thread_id=thread_id,
             spans=ranges(sorted([message.seq for message in shown])),
-            records=tuple(dict.fromkeys([item.id for item in items])),
+            records=tuple(dict.fromkeys([line.item.id for line in lines])),
         )
         recalled = with_changes(_recalled_items(engine, query, in_view, known.by_id, measure), known.changed)
     visible = frozenset([message.id for message in shown])
     return [
-        *[engine.lines.shown(item, measure) for item in items],
+        *lines,
         *folded_lines(engine, view, visible, known.changed, budget, measure),
         *[engine.lines.shown(item, measure) for item in recalled],
     ]
