@@ -32,7 +32,7 @@ from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
 from bethink.retrieval.legs import Words, meaning, meanings, neighbours, term_weights
-from bethink.retrieval.terms import index_terms, stop_words
+from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
@@ -47,6 +47,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         k1, b: BM25's saturation of term counts and correction for length.
+        asking: part of their weight that words have which questions are put in (`terms.asking_terms`; English).
+        dated: part that the words of a time have which the query names: "in May 2023" is rarely said in that month.
         dense: weight of the dense leg; the lexical one has the rest.
         alike: cosine from which two texts mean the same.
         context: how much of its neighbours' term counts a message has; `dense_context` of their cosines' squares. One that is
@@ -68,6 +70,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     k1: float = 0.9
     b: float = 0.4
+    asking: float = 0.6
+    dated: float = 0.3
     dense: float = 0.4
     alike: float = 0.9
     context: float = 1.25
@@ -84,7 +88,20 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     least_units: int = 200
 
     def __post_init__(self) -> None:
-        shares = ("b", "dense", "speaker", "length", "question", "when", "time", "threshold", "lexical_threshold", "tail")
+        shares = (
+            "b",
+            "asking",
+            "dated",
+            "dense",
+            "speaker",
+            "length",
+            "question",
+            "when",
+            "time",
+            "threshold",
+            "lexical_threshold",
+            "tail",
+        )
         for name in shares:
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
@@ -210,7 +227,10 @@ def rank(
 def _scored(
     found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
 ) -> Iterator[_Scored]:
-    words = Words(term_weights(found, terms, ranker.least_units), found.mean_length, ranker.k1, ranker.b)
+    weights = term_weights(
+        found, terms, ranker.least_units, runs=unspaced_runs(query), parts=_parts(query, named, terms, cues, ranker)
+    )
+    words = Words(weights, found.mean_length, ranker.k1, ranker.b)
     # Those beside come last: they are neighbours of candidates and not scored themselves.
     told = (*found.candidates, *found.beside)
     counts = [words.counts(each) for each in told]
@@ -241,6 +261,20 @@ def _scored(
             total += scores["time"]
         nearby = 0.0 if _said_within(candidate.at, cues) else scores.get("time", 0.0)
         yield _bounded(candidate, scores, total, total - nearby)
+
+
+def _parts(
+    query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
+) -> dict[str, float]:
+    """Which terms count less, and how much of their weight they have."""
+    parts = {term: ranker.asking for term in terms if term in asking_terms()}
+    spans = [cue.span for cue in cues if cue.start is not None]
+    if spans:
+        for start, end in spans:
+            query = query[:start] + " " * (end - start) + query[end:]
+        others = frozenset(query_terms(query, names=named))
+        parts.update((term, ranker.dated) for term in terms if term not in others)
+    return parts
 
 
 def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
