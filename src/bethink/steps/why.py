@@ -6,20 +6,22 @@ what is returned. `why_not` looks the thing up first, and searches again with la
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
-from bethink.engine import Engine
+from bethink.engine import Bound, Engine
 from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.records import AnyRecord
 from bethink.retrieval.grouping import Unit
-from bethink.retrieval.rank import RecallResult, Scored, ranking
+from bethink.retrieval.rank import RecallResult, Scored, ranking, weights_of
 from bethink.retrieval.recall import Looked
 from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons, thresholds
-from bethink.steps.recall import Wanted, answered, embed_pending, look_for, most_of
+from bethink.steps.answer import Wanted, answered, look_for, most_of
+from bethink.steps.recall import embed_some
 from bethink.storage.base import Get, Read, Scope, StoredMessage, StoredRecord, fields_of
 from bethink.storage.derive import terms_of, thread_of
 
@@ -30,19 +32,21 @@ replace = msgspec.structs.replace
 
 def why(engine: Engine, scope: Scope, query: str, wanted: Wanted) -> Why:
     """The recall, and why each of its hits is one."""
-    embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
-    now = engine.clock.now()
-    looked = look_for(engine, scope, query, wanted)
-    return told(engine, looked, answered(engine, looked, wanted, now=now), now)
+
+    def explained(bound: Bound | None) -> Why:
+        embed_some(engine, bound, scope)
+        now = engine.clock.now()
+        looked = look_for(engine, bound, scope, query, wanted)
+        return told(engine, looked, answered(engine, looked, wanted, now=now), now)
+
+    return engine.in_space(explained)
 
 
 def told(engine: Engine, looked: Looked, result: RecallResult, now: datetime) -> Why:
     """What a search found and what was made of it, explained."""
-    from bethink.retrieval.legs import term_weights
-
     found = looked.found
     ranked = _ranked(engine, looked, now)
-    weights = term_weights(found, looked.terms, engine.ranker.least_units)
+    weights = weights_of(found, looked.query, looked.terms, looked.names, looked.cues, engine.ranker)
     best, threshold, least = thresholds(looked, engine.ranker, ranked)
     return Why(
         query=looked.query,
@@ -69,17 +73,21 @@ def why_not(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wan
 
     Costs a recall, and where no leg has it among its best, one more whose limit is the number of units in scope.
     """
-    embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
-    now = engine.clock.now()
-    looked = look_for(engine, scope, query, wanted)
-    things, missing = _things(engine, scope, thing_id)
-    if missing is not None:
-        return missing
-    return (
-        _not_searched(looked, things, wanted.unit)
-        or _filtered(engine, looked, things)
-        or _fallen(engine, scope, _of(things[0]).id, query, wanted, looked, now)
-    )
+
+    def told(bound: Bound | None) -> WhyNot:
+        embed_some(engine, bound, scope)
+        look = partial(look_for, engine, bound, scope, query)
+        looked = look(wanted)
+        things, missing = _things(engine, scope, thing_id)
+        if missing is not None:
+            return missing
+        return (
+            _not_searched(looked, things, wanted.unit)
+            or _filtered(engine, looked, things)
+            or _fallen(engine, _of(things[0]).id, wanted, looked, look)
+        )
+
+    return engine.in_space(told)
 
 
 # -- before the search ----------------------------------------------------------------------------------------------------
@@ -164,15 +172,16 @@ def _of(stored: StoredMessage | StoredRecord) -> Message | AnyRecord:
 # -- in the search, and after it ------------------------------------------------------------------------------------------
 
 
-def _fallen(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wanted, looked: Looked, now: datetime) -> WhyNot:
-    """Where what is searched for and passes the filter falls out, if it does."""
+def _fallen(engine: Engine, thing_id: str, wanted: Wanted, looked: Looked, look: Callable[[Wanted], Looked]) -> WhyNot:
+    """Where what is searched for and passes the filter falls out, if it does. `look` searches again."""
+    now = engine.clock.now()
     ranked = _ranked(engine, looked, now)
     placed = _placed(ranked, thing_id)
     result = answered(engine, looked, wanted, now=now)
     if (rank := _rank(result, thing_id)) is not None:
         return WhyNot(id=thing_id, step="found", detail=f"it is in hit {rank}", placed=placed)
     if placed is None:
-        return _beyond(engine, scope, thing_id, query, wanted, looked, now)
+        return _beyond(engine, thing_id, wanted, looked, look, now)
     best, threshold, least = thresholds(looked, engine.ranker, ranked)
     if best < threshold:
         detail = f"the best candidate is worth {best:.3f}, below the threshold of {threshold:.3f}, so nothing answers"
@@ -185,7 +194,7 @@ def _fallen(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wan
     most = most_of(engine, wanted)
     if place > most:
         last = whole[most - 1].score
-        least_k = _least_k(engine, scope, thing_id, query, wanted, place, now)
+        least_k = _least_k(engine, thing_id, wanted, place, look, now)
         return WhyNot(
             id=thing_id,
             step="k",
@@ -230,9 +239,11 @@ def _floor(value: float) -> float:
     return int(value * 1000) / 1000
 
 
-def _beyond(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wanted, looked: Looked, now: datetime) -> WhyNot:
+def _beyond(
+    engine: Engine, thing_id: str, wanted: Wanted, looked: Looked, look: Callable[[Wanted], Looked], now: datetime
+) -> WhyNot:
     """Of what no leg has among its best."""
-    wide = look_for(engine, scope, query, replace(wanted, k=max(1, looked.found.units), budget=None))
+    wide = look(replace(wanted, k=max(1, looked.found.units), budget=None))
     placed = _placed(_ranked(engine, wide, now), thing_id)
     if placed is None or (placed.by_words is None and placed.by_meaning is None):
         why = "the search was by words alone" if looked.request.vector is None else "it has no vector yet"
@@ -252,11 +263,11 @@ def _beyond(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wan
     )
 
 
-def _least_k(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wanted, place: int, now: datetime) -> int:
+def _least_k(engine: Engine, thing_id: str, wanted: Wanted, place: int, look: Callable[[Wanted], Looked], now: datetime) -> int:
     """The `k` that has it: more may be found by a larger one, some of it before this."""
     while True:
         wider = replace(wanted, k=place, budget=None)
-        looked = look_for(engine, scope, query, wider)
+        looked = look(wider)
         whole = answered(engine, looked, replace(wider, k=max(place, len(looked.found.candidates))), now=now)
         rank = _rank(whole, thing_id)
         if rank is None or rank <= place or place >= looked.found.units:
