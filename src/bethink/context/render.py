@@ -64,6 +64,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         receipt_id: names it for `replay`; "" for a context that was not recorded.
         usage: what it took; None for one that was replayed.
         warnings: which of its `Limits` it came near.
+        without: what failed and was done without, and what to do about it. An embedder that fails ends no context: what is
+            recalled is found by words alone.
     """
 
     messages: tuple[Message, ...]
@@ -75,6 +77,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     receipt_id: str = ""
     usage: TurnUsage | None = None
     warnings: tuple[LimitWarning, ...] = ()
+    without: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Context({self.tokens} of {self.budget} tokens, {len(self.messages)} messages, receipt {self.receipt_id!r})"

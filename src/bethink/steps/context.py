@@ -123,7 +123,10 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
         engine.telemetry.tell("turn", usage)
         for warning in warnings:
             engine.telemetry.tell("warning", thread_id, warning)
-    return msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+        for problem in turn.without:
+            engine.telemetry.tell("without", thread_id, problem)
+    context = msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+    return msgspec.structs.replace(context, without=tuple(turn.without))
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -242,7 +245,7 @@ def _lines(
 def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
     """The best answers to a query that are not in view."""
     scope = Scope(in_view.namespace)
-    hits = recall_from(engine, scope, query, in_view=in_view)
+    hits = recall_from(engine, scope, query, in_view=in_view, go_on=True)
     # A hit says all of a message that a line shows; a record has sources and times of its own.
     found = [hit.id for hit in hits if hit.kind != "message"]
     records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}
