@@ -138,6 +138,12 @@ def test_a_pinned_message_is_not_searched() -> None:
     assert memory.why_not(ids(memory)[-1], "harbour").step == "searched"
 
 
+def test_a_pinned_message_within_a_turn_is_found() -> None:
+    memory = memory_of("The harbour.")
+    memory.thread("t").append([Message(role="system", content="Be brief.")])
+    assert memory.why_not(ids(memory)[-1], "harbour", unit="turn").found
+
+
 def test_another_kind_names_the_kinds_asked_for() -> None:
     memory = memory_of("The harbour.")
     told = memory.why_not(ids(memory)[0], "harbour", kinds=["note"])

@@ -81,10 +81,17 @@ def why_not(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wan
         things, missing = _things(engine, scope, thing_id)
         if missing is not None:
             return missing
+        now = engine.clock.now()
+        result = answered(engine, looked, wanted, now=now)
+        known = _of(things[0]).id
+        # First of all: a turn may hold what is never searched for.
+        if (rank := _rank(result, known)) is not None:
+            placed = _placed(_ranked(engine, looked, now), known)
+            return WhyNot(id=known, step="found", detail=f"it is in hit {rank}", placed=placed)
         return (
             _not_searched(looked, things, wanted.unit)
             or _filtered(engine, looked, things)
-            or _fallen(engine, _of(things[0]).id, wanted, looked, look)
+            or _fallen(engine, known, wanted, looked, result, look, now)
         )
 
     return engine.in_space(told)
@@ -172,14 +179,18 @@ def _of(stored: StoredMessage | StoredRecord) -> Message | AnyRecord:
 # -- in the search, and after it ------------------------------------------------------------------------------------------
 
 
-def _fallen(engine: Engine, thing_id: str, wanted: Wanted, looked: Looked, look: Callable[[Wanted], Looked]) -> WhyNot:
-    """Where what is searched for and passes the filter falls out, if it does. `look` searches again."""
-    now = engine.clock.now()
+def _fallen(
+    engine: Engine,
+    thing_id: str,
+    wanted: Wanted,
+    looked: Looked,
+    result: RecallResult,
+    look: Callable[[Wanted], Looked],
+    now: datetime,
+) -> WhyNot:
+    """Where what is searched for, passes the filter and is in no hit falls out. `look` searches again."""
     ranked = _ranked(engine, looked, now)
     placed = _placed(ranked, thing_id)
-    result = answered(engine, looked, wanted, now=now)
-    if (rank := _rank(result, thing_id)) is not None:
-        return WhyNot(id=thing_id, step="found", detail=f"it is in hit {rank}", placed=placed)
     if placed is None:
         return _beyond(engine, thing_id, wanted, looked, look, now)
     best, threshold, least = thresholds(looked, engine.ranker, ranked)
