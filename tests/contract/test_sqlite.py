@@ -99,6 +99,8 @@ class TestSqliteStore(StoreContract):
             monkeypatch.setattr(tail, "LONGEST", 0)
             monkeypatch.setattr(lexicon, "_EACH", 0)
         else:
+            monkeypatch.setattr(lexicon, "_enough", lambda _: 0)
+            monkeypatch.setattr(lexicon, "_READ", range(10_000))
             monkeypatch.setattr(threads, "_listed_at_once", lambda *_: False)
             monkeypatch.setattr(threads, "may_be_new", lambda _: True)
         self.driver: Driver = request.param
@@ -114,7 +116,8 @@ class SqliteMachine(StoreMachine):
     def make_store(self) -> Store:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(tail, "LONGEST", 2)
-        self.patch.setattr(lexicon, "_EACH", 0)
+        self.patch.setattr(lexicon, "_enough", lambda _: 0)
+        self.patch.setattr(lexicon, "_READ", range(10_000))
         # Every other message waits for its place in the index of ids, whatever its id.
         self.patch.setattr(threads, "_listed_at_once", lambda _, message_id: crc32(message_id.encode()) % 2 == 0)
         self.patch.setattr(threads, "may_be_new", lambda _: True)

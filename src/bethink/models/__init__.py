@@ -103,9 +103,8 @@ def _differing_bits(one: str, other: str) -> int:
 
 
 def mismatch(bound: Fingerprint, given: Fingerprint, *, filling: Fingerprint | None = None) -> EmbedderMismatch:
-    """The error of a store that holds vectors of `bound`, and some of `filling` that are to take their place, and is opened
-    with `given`.
-    """
+    """The error of a store that holds vectors of `bound`, and maybe some of `filling` that are to take their place, and is
+    opened with `given`."""
     other = f"another version of {given}" if str(bound) == str(given) else f"{bound}, not of {given}"
     if filling is not None:
         other += f", and is about to change to {filling}"

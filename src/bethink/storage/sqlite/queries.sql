@@ -5,10 +5,8 @@
 -- The number of a namespace.
 SELECT id FROM namespaces WHERE path = ?;
 
--- name: add_namespaces
--- Give numbers to the namespaces of a list of paths that have none.
-INSERT OR IGNORE INTO namespaces (path, revision)
-SELECT value, (SELECT value FROM meta WHERE key = 'revision') FROM json_each(?) ORDER BY length(value);
+-- name: add_namespace
+INSERT OR IGNORE INTO namespaces (path, revision) VALUES (?, (SELECT value FROM meta WHERE key = 'revision'));
 
 -- name: namespaces_in_scope
 -- The namespaces of a scope with their totals, and what a space holds of each.
@@ -533,6 +531,14 @@ SELECT term, doc FROM json_each(?) l CROSS JOIN lexicon_terms ON term = l.value;
 SELECT l.value, sum(v.doc) FROM json_each(?1) l CROSS JOIN lexicon_terms v ON v.term >= l.value || '#' AND v.term < l.value || '$'
 WHERE CAST(substr(v.term, length(l.value) + 2) AS INTEGER) IN (SELECT value FROM json_each(?2)) GROUP BY l.value;
 
+-- name: units_holding
+-- The units after a number that match a query in FTS5's language, ascending.
+SELECT json_group_array(rowid) FROM lexicon WHERE lexicon MATCH ? AND rowid > ?;
+
+-- name: lengths
+-- Length, kind and state of some units.
+SELECT u.id, u.length, u.kind, u.retired FROM json_each(?) l CROSS JOIN units u ON u.id = l.value;
+
 -- name: match_any
 -- Whether a query in FTS5's language matches anything.
 SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1;
@@ -770,7 +776,7 @@ WHERE n.path >= ? AND n.path < ? GROUP BY r.kind ORDER BY r.kind;
 SELECT count(*) FROM receipts c JOIN namespaces n ON n.id = c.namespace WHERE n.path >= ? AND n.path < ?;
 
 -- name: count_namespaces
--- Namespaces with a thread or a record: an ancestor has a row for its number alone.
+-- Namespaces with a thread or a record.
 SELECT count(*) FROM namespaces n WHERE n.path >= ? AND n.path < ?
   AND (EXISTS (SELECT 1 FROM threads t WHERE t.namespace = n.id) OR EXISTS (SELECT 1 FROM records r WHERE r.namespace = n.id));
 
@@ -893,16 +899,11 @@ DELETE FROM model_calls WHERE thread = ?;
 DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: drop_empty_namespaces
--- Those between two paths that hold nothing and have nothing below them.
+-- Those between two paths that hold nothing.
 DELETE FROM namespaces WHERE path >= ? AND path < ?
   AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = namespaces.id)
   AND NOT EXISTS (SELECT 1 FROM records r WHERE r.namespace = namespaces.id)
-  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id)
-  AND NOT EXISTS (SELECT 1 FROM namespaces below
-    WHERE below.path > namespaces.path AND below.path < substr(namespaces.path, 1, length(namespaces.path) - 1) || ' ');
-
--- name: count_in_scope
-SELECT count(*) FROM namespaces WHERE path >= ? AND path < ?;
+  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id);
 
 -- name: finish_erasures
 UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';

@@ -3,7 +3,7 @@
 -- queries need. `application_id` and `user_version` say that the file is ours and which schema it has.
 
 -- A namespace's path is its segments, each followed by U+001F, which no segment may hold: a prefix of whole segments is then a
--- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units.
+-- prefix of the text. The totals are of its own units.
 CREATE TABLE namespaces (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     path     TEXT NOT NULL UNIQUE,

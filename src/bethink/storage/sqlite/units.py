@@ -55,11 +55,11 @@ class Totals(NamedTuple):
 
 
 def intern(database: Database, namespace: Namespace) -> int:
-    """The number of a namespace, which gets one, as do its ancestors, if it has none."""
+    """The number of a namespace, which gets one if it has none."""
     path = path_of(namespace)
     found = database.execute(q.namespace_id, (path,))
     if not found:
-        database.execute(q.add_namespaces, (listed(_with_ancestors(namespace)),))
+        database.execute(q.add_namespace, (path,))
         found = database.execute(q.namespace_id, (path,))
     number: int = found[0][0]
     return number
@@ -199,7 +199,3 @@ def _row(unit: int, namespace: int, kind: str, retired: bool, terms: str) -> Row
     columns: list[str | None] = [None] * len(COLUMNS)
     columns[COLUMNS.index(column_of(kind, retired))] = in_lexicon(terms, namespace)
     return (unit, *columns)
-
-
-def _with_ancestors(namespace: Namespace) -> list[str]:
-    return [path_of(namespace[:depth]) for depth in range(1, len(namespace) + 1)]
