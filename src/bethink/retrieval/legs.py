@@ -23,9 +23,9 @@ from bethink.retrieval.passages import WINDOW, best_passage
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
-__all__ = ["Around", "Words", "meaning", "meanings", "neighbours", "term_weights"]
+__all__ = ["Around", "Words", "leniency", "meaning", "meanings", "neighbours", "term_weights"]
 
-_NEIGHBOURS = ((-1, 0.5), (-2, 0.3), (1, 0.3), (2, 0.15))
+_NEIGHBOURS = ((-1, 0.5), (-2, 0.2), (1, 0.4), (2, 0.2))
 """Seqs away, and the share of theirs that a message has."""
 
 _PASTED = 32
@@ -70,6 +70,16 @@ def term_weights(
     weights = {term: weight * less.get(term, 1.0) for term, weight in idf.items()}
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
+
+
+def leniency(weights: Mapping[str, float]) -> float:
+    """The part of a threshold that a query has to pass: 1 for one of up to two words that tell, (2 / n)^¼ for one of n. To hold
+    the same share of more words by chance is rarer.
+
+    n is the effective number of terms, 1 / sum of squared weights: 4 for four of equal weight, less where one outweighs them.
+    """
+    concentration = sum([weight * weight for weight in weights.values()])
+    return min(1.0, (2 * concentration) ** 0.25) if concentration else 1.0
 
 
 _PER_CHARACTER = 0.5

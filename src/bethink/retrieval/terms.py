@@ -45,18 +45,19 @@ stop_words: frozenset[str] = frozenset(_STOP_WORDS.split())
 """English function words, folded. They are indexed, and left out of a query that says anything else. ("may" is a month too.)"""
 
 _ASKING_WORDS = """
-many much kind kinds type types sort sorts way ways manner name names number amount list example examples detail details
-specific specifically particular exactly certain various different several say said tell told mention mentioned describe
-discuss talk speak explain share note report state express suggest recommend advise ask answer call called refer make get go
-come take give use try start begin stop finish continue keep become happen occur involve include add change plan decide choose
-want need like prefer think believe consider feel know find see look seem receive attend participate join visit spend pursue
-engage organize create provide require achieve accomplish complete perform experience encounter face handle deal manage got
-get done doing went taken given made thing item object stuff place location area activity event occasion reason cause purpose
-goal result effect impact outcome role part aspect feature factor issue problem challenge situation condition process step
-method approach option idea topic subject information fact person people someone somebody individual group member attribute
-trait quality status time times date often recently currently previous previously initially originally eventually first last
-next later earlier ago main important significant major typical usual usually common general overall favorite new current
-recent potential possible likely upcoming regarding according based related together both besides another apart
+anything something everything nothing anyone someone everyone anybody everybody many much kind kinds type types sort sorts way
+ways manner name names number amount list example examples detail details specific specifically particular exactly certain
+various different several say said tell told mention mentioned describe discuss talk speak explain share note report state
+express suggest recommend advise ask answer call called refer make get go come take give use try start begin stop finish
+continue keep become happen occur involve include add change plan decide choose want need like prefer think believe consider
+feel know find see look seem receive attend participate join visit spend pursue engage organize create provide require achieve
+accomplish complete perform experience encounter face handle deal manage got get done doing went taken given made thing item
+object stuff place location area activity event occasion reason cause purpose goal result effect impact outcome role part
+aspect feature factor issue problem challenge situation condition process step method approach option idea topic subject
+information fact person people somebody individual group member attribute trait quality status time times date often recently
+currently previous previously initially originally eventually first last next later earlier ago main important significant
+major typical usual usually common general overall favorite new current recent potential possible likely upcoming regarding
+according based related together both besides another apart
 """
 
 
