@@ -158,12 +158,14 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         pending: how many things in scope have no vector yet and were found by their words only.
         empty_reason: why there is no hit; "" when there is one.
         legs: which ran: "lexical", "dense".
+        needed: what the best hit had to come to: the threshold for this query.
     """
 
     hits: tuple[Hit, ...] = ()
     pending: int = 0
     empty_reason: str = ""
     legs: tuple[str, ...] = ()
+    needed: float = 0.0
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -229,9 +231,10 @@ def rank(
     least = threshold * ranker.tail
     needed = least if beside else threshold
     if not ranked or max(each.worth for each in ranked) < needed:
-        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, ranked, needed), legs=legs)
+        why = _why_nothing(found, query, ranked, needed)
+        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=round(needed, 6))
     hits = tuple(_hit(each) for each in [each for each in ranked if each.worth >= least][:k])
-    return RecallResult(hits=hits, pending=found.pending, legs=legs)
+    return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=round(needed, 6))
 
 
 def _scored(
