@@ -51,7 +51,12 @@ def neighbours(candidates: Sequence[Candidate]) -> list[Around]:
 
 
 def term_weights(
-    found: Found, terms: Sequence[str], least_units: int, *, runs: Iterable[str] = (), parts: Mapping[str, float] | None = None
+    found: Found,
+    terms: Sequence[str],
+    least_units: int,
+    *,
+    runs: Iterable[tuple[str, str]] = (),
+    parts: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
     term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question. But one
@@ -64,9 +69,10 @@ def term_weights(
     units = max(found.units, least_units)
     idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms if term in found.frequency or len(term) < _PASTED}
     less = dict(parts or {})
-    for run in runs:
-        for term, share in _shares_of_run(run, found.frequency).items():
-            less[term] = max(share, less.get(term, 0.0))
+    for run, rest in runs:
+        less |= dict.fromkeys((*run, *_pairs(run)), 0.0)
+        for term, share in _shares_of_run(rest, found.frequency).items():
+            less[term] = max(share, less[term])
     weights = {term: weight * less.get(term, 1.0) for term, weight in idf.items()}
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
@@ -88,6 +94,10 @@ _ALONE, _ENDING = 0.25, 0.25
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
+
+
 def _shares_of_run(run: str, frequency: Mapping[str, int]) -> dict[str, float]:
     """For how much of a word each pair of characters stands, and each character alone.
 
@@ -97,19 +107,23 @@ def _shares_of_run(run: str, frequency: Mapping[str, int]) -> dict[str, float]:
     """
     if len(run) == 1:
         return {run: _PER_CHARACTER}
-    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    pairs = _pairs(run)
     last = max((at + 1 for at, pair in enumerate(pairs) if pair in frequency), default=len(run))
     ending = _ENDING if _HANGUL.fullmatch(run) else 1.0
     shares = dict.fromkeys([*run, *pairs], 0.0)
     for at, character in enumerate(run):
-        around = pairs[max(0, at - 1) : at + 1]
+        if character == " ":
+            continue
+        around = [pair for pair in pairs[max(0, at - 1) : at + 1] if " " not in pair]
         holding = [pair for pair in around if pair in frequency]
         part = _PER_CHARACTER * (ending if at > last else 1.0)
         if not holding and character in frequency:
             shares[character] += _ALONE * part
         for pair in holding or around:
             shares[pair] += part / len(holding or around)
-    return shares
+        if not around:
+            shares[character] += part
+    return {term: share for term, share in shares.items() if " " not in term}
 
 
 def _idf(units: int, holding: int) -> float:
