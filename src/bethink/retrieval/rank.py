@@ -88,9 +88,9 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     reply: float = 0.2
     when: float = 0.2
     time: float = 0.2
-    threshold: float = 0.255
-    lexical_threshold: float = 0.265
-    tail: float = 0.6
+    threshold: float = 0.25
+    lexical_threshold: float = 0.26
+    tail: float = 0.5
     least_units: int = 200
 
     def __post_init__(self) -> None:
