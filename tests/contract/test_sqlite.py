@@ -39,8 +39,7 @@ from bethink.storage.base import (
     Search,
     Store,
 )
-from bethink.storage.sqlite import SqliteStore, tail, threads
-from bethink.storage.sqlite import search as searching
+from bethink.storage.sqlite import SqliteStore, lexicon, tail, threads
 from bethink.storage.sqlite.connection import Durability, Options
 from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q
@@ -98,8 +97,10 @@ class TestSqliteStore(StoreContract):
     def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         if request.param == "apsw":
             monkeypatch.setattr(tail, "LONGEST", 0)
-            monkeypatch.setattr(searching, "_MANY", 1)
+            monkeypatch.setattr(lexicon, "_EACH", 0)
         else:
+            monkeypatch.setattr(lexicon, "_enough", lambda _: 0)
+            monkeypatch.setattr(lexicon, "_READ", range(10_000))
             monkeypatch.setattr(threads, "_listed_at_once", lambda *_: False)
             monkeypatch.setattr(threads, "may_be_new", lambda _: True)
         self.driver: Driver = request.param
@@ -115,7 +116,8 @@ class SqliteMachine(StoreMachine):
     def make_store(self) -> Store:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(tail, "LONGEST", 2)
-        self.patch.setattr(searching, "_MANY", 1)
+        self.patch.setattr(lexicon, "_enough", lambda _: 0)
+        self.patch.setattr(lexicon, "_READ", range(10_000))
         # Every other message waits for its place in the index of ids, whatever its id.
         self.patch.setattr(threads, "_listed_at_once", lambda _, message_id: crc32(message_id.encode()) % 2 == 0)
         self.patch.setattr(threads, "may_be_new", lambda _: True)
@@ -274,7 +276,7 @@ def run_as_group(path: Path, operations: list[Callable[[Database], Any]]) -> tup
 
 def writes(key: str, *, then: Exception | None = None) -> Callable[[Database], str]:
     def operation(database: Database) -> str:
-        database.execute(q.set_meta, (key, 1))
+        database.execute("INSERT INTO meta (key, value) VALUES (?, 1)", (key,))
         if then is not None:
             raise then
         return key
@@ -407,7 +409,7 @@ def test_V079_a_scope_that_held_everything_stays_strict_when_others_come(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tail, "LONGEST", 0)
-    monkeypatch.setattr(searching, "_MANY", 1)
+    monkeypatch.setattr(lexicon, "_EACH", 0)
     query = Search(scope=Scope(("acme",), subtree=True), terms=("bee",))
     add(store, "t", "bees of acme")
     assert store.search(query).frequency == {"bee": 1}
@@ -451,7 +453,7 @@ def test_records_of_another_namespace_leave_the_revision(store: SqliteStore) -> 
 
 
 def test_only_the_rarest_terms_are_looked_for(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "_LOOKED_AT", 10)
+    monkeypatch.setattr(lexicon, "_LOOKED_AT", 10)
     monkeypatch.setattr(tail, "LONGEST", 0)
     add(store, "t", *["bees bees"] * 20, *["honey"] * 12, "bees and honey and a badger", "badger")
     found = store.search(Search(scope=Scope(NS), terms=("bee", "honey", "badger"), limit=2))

@@ -1,4 +1,4 @@
-"""The legs of a score: pure functions from a candidate to numbers from 0 to 1 that mean the same for every query.
+"""The legs of a score, each for all candidates at once: arrays of numbers from 0 to 1 that mean the same for every query.
 
     Words      term counts of the best passage, saturated as in BM25; those of the messages around it count as well, damped
     meanings   squared cosines, likewise
@@ -15,36 +15,47 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from bethink.retrieval.passages import WINDOW, best_passage
+from bethink.retrieval.passages import WHOLE, WINDOW, best_passage
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
-__all__ = ["Around", "Words", "leniency", "meaning", "meanings", "neighbours", "term_weights"]
+if TYPE_CHECKING:
+    from bethink.retrieval.rank import Ranker
+
+__all__ = ["Around", "Column", "Words", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
+
+Column: TypeAlias = NDArray[np.float64]
+"""A number for each candidate."""
+
+Around: TypeAlias = NDArray[np.intp]
+"""For each candidate the rows of its four neighbours; one past the last row where there is none."""
 
 _NEIGHBOURS = ((-1, 0.5), (-2, 0.2), (1, 0.4), (2, 0.2))
 """Seqs away, and the share of theirs that a message has."""
+_STEPS = tuple(step for step, _ in _NEIGHBOURS)
+_SHARES = tuple(share for _, share in _NEIGHBOURS)
 
 _PASTED = 32
 
-Around: TypeAlias = Sequence[tuple[int, float]]
-"""Positions of neighbours, and the share of each."""
 
-
-def neighbours(candidates: Sequence[Candidate]) -> list[Around]:
+def neighbours(candidates: Sequence[Candidate]) -> Around:
     """Of each candidate, which of the others are at most two messages away in its thread. A record has none."""
+    nobody = len(candidates)
     threads: dict[tuple[Namespace, str], dict[int, int]] = {}
-    for index, each in enumerate(candidates):
+    for row, each in enumerate(candidates):
         if each.kind == "message" and each.thread_id is not None:
-            threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = index
-    around: list[Around] = [()] * len(candidates)
+            threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = row
+    around = [(nobody,) * len(_STEPS)] * nobody
     for thread in threads.values():
-        for seq, index in thread.items():
-            around[index] = [(thread[seq + step], share) for step, share in _NEIGHBOURS if seq + step in thread]
-    return around
+        for seq, row in thread.items():
+            around[row] = tuple([thread.get(seq + step, nobody) for step in _STEPS])
+    return np.array(around, dtype=np.intp).reshape(nobody, len(_STEPS))
 
 
 # -- words ----------------------------------------------------------------------------------------------------------------
@@ -144,45 +155,101 @@ class Words(msgspec.Struct, frozen=True):
     k1: float
     b: float
 
-    def counts(self, candidate: Candidate) -> dict[str, float]:
-        """BM25's saturated count of each term in the candidate's best passage: 1 for one occurrence in a passage of mean
-        length, less than k1 + 1 for any number.
+    def counts(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+        """BM25's saturated count of each term (columns, as in `weights`) in the best passage of each candidate (rows): 1 for
+        one occurrence in a passage of mean length, less than k1 + 1 for any number. A row of zeros follows the last.
         """
-        held = {term: places for term, places in candidate.positions.items() if term in self.weights}
-        if not held:
-            return {}
-        counts, length = best_passage(held, candidate.length, self._worth)
-        return self._saturated(counts, length)
+        column = {term: number for number, term in enumerate(self.weights)}
+        cells: list[int] = []
+        counts: list[int] = []
+        lengths = [0] * (len(candidates) + 1)
+        for row, candidate in enumerate(candidates):
+            positions: Mapping[str, Sequence[int]] = candidate.positions
+            length = candidate.length
+            if length > WHOLE:
+                positions, length = best_passage(positions, length, self._worth)
+            lengths[row] = length
+            for term, places in positions.items():
+                if term in column:
+                    cells.append(row * len(column) + column[term])
+                    counts.append(len(places))
+        table = np.zeros((len(lengths), len(column)))
+        table.ravel()[cells] = counts
+        return self._saturated(table, np.array(lengths, dtype=np.float64)[:, np.newaxis])
 
-    def _worth(self, counts: Mapping[str, int], length: int) -> float:
-        return sum(self.weights[term] * count for term, count in self._saturated(counts, length).items())
+    def _worth(self, positions: Mapping[str, Sequence[int]], length: int) -> float:
+        """Of a passage."""
+        weights, most = self.weights, self.k1 + 1
+        damping = self.k1 * (1 - self.b + self.b * length / self._mean)
+        counts = [(term, len(places)) for term, places in positions.items() if term in weights]
+        return sum([weights[term] * count * most / (count + damping) for term, count in counts])
 
-    def _saturated(self, counts: Mapping[str, int], length: int) -> dict[str, float]:
-        mean = min(self.mean_length, WINDOW)
-        damping = self.k1 * (1 - self.b + self.b * length / mean) if mean else self.k1
-        return {term: count * (self.k1 + 1) / (count + damping) for term, count in counts.items()}
+    def _saturated(self, counts: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        damped = counts + self.k1 * (1 - self.b + self.b * lengths / self._mean)
+        return np.divide(counts * (self.k1 + 1), damped, out=np.zeros_like(counts), where=counts > 0)
 
-    def shares(self, own: Mapping[str, float], around: Iterable[tuple[Mapping[str, float], float]]) -> tuple[float, float]:
-        """What a candidate's own counts come to, and what those of its neighbours add, of each a part: together from 0 to 1.
+    @property
+    def _mean(self) -> float:
+        """Of passages."""
+        return min(self.mean_length, WINDOW) or 1.0
+
+    def shares(self, counts: NDArray[np.float64], around: Around, part: Column) -> tuple[Column, Column]:
+        """What each candidate's own counts come to, and what those of its neighbours add, of each a part: together from 0 to 1.
         Each term has half of its weight for a count of 1, two thirds for a count of 2.
         """
-        weights = self.weights
-        alone = sum([weights[term] * count / (1 + count) for term, count in own.items()])
-        together = dict(own)
-        for counts, part in around:
-            for term, count in counts.items():
-                together[term] = together.get(term, 0.0) + part * count
-        return alone, sum([weights[term] * count / (1 + count) for term, count in together.items()]) - alone
+        weights = np.array(list(self.weights.values()))
+        own = counts[: len(around)]
+        lent = _lent(counts, around) * part[:, np.newaxis]
+        # n / (1 + n) for a count of n; for n and more, so much above it.
+        alone = own / (1 + own)
+        added = lent / ((1 + own) * (1 + own + lent))
+        return (alone * weights).sum(axis=1), (added * weights).sum(axis=1)
+
+
+def _lent(of: NDArray[np.float64], around: Around) -> NDArray[np.float64]:
+    """What the neighbours of each have, each by its share."""
+    lent = _SHARES[0] * of[around[:, 0]]
+    for number, share in enumerate(_SHARES[1:], 1):
+        lent += share * of[around[:, number]]
+    return lent
 
 
 # -- meanings -------------------------------------------------------------------------------------------------------------
 
 
-def meaning(cosine: float, alike: float) -> float:
-    """The square of a cosine, 1 from `alike` on. Squared, since half of a cosine is chance; opposites are unrelated, 0."""
-    return min(1.0, (max(0.0, cosine) / alike) ** 2)
+def meanings(candidates: Sequence[Candidate], alike: float, around: Around, part: Column) -> tuple[Column, Column]:
+    """What each candidate's own cosine comes to, and what those of its neighbours add, of each a part: together at most 1. A
+    cosine counts by its square, 1 from `alike` on: half of a cosine is chance. Opposites are unrelated, 0. Who has no vector
+    yet has 0, and lends nothing.
+    """
+    cosines = np.array([*(each.cosine or 0.0 for each in candidates), 0.0])
+    meant = np.minimum(1.0, (np.maximum(0.0, cosines) / alike) ** 2)
+    own = meant[: len(around)]
+    return own, np.minimum(1.0 - own, _lent(meant, around) * part)
 
 
-def meanings(own: float, around: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """A candidate's own `meaning`, and what those of its neighbours add, of each a part: together at most 1."""
-    return own, min(1.0 - own, sum([near * part for near, part in around]))
+# -- both -----------------------------------------------------------------------------------------------------------------
+
+
+def legs_of(found: Found, weights: dict[str, float], ranker: Ranker) -> Iterable[tuple[Candidate, float, float | None, float]]:
+    """Each candidate with its lexical and its dense part (None where it has no vector), and what its neighbours add to both.
+
+    Args:
+        weights: of the query's terms (`term_weights`).
+    """
+    candidates = found.candidates
+    # Those beside come last: they are neighbours of candidates and not ranked themselves.
+    told = (*candidates, *found.beside)
+    around = neighbours(told)[: len(candidates)]
+    lengths = np.array([each.length for each in candidates], dtype=np.float64)
+    damping = np.minimum(1.0, ranker.damping / np.maximum(1.0, lengths))
+    words = Words(weights, found.mean_length, ranker.k1, ranker.b)
+    lexical, context = words.shares(words.counts(told), around, ranker.context * damping)
+    dense: list[float | None] = [None] * len(candidates)
+    embedded = np.array([each.cosine is not None for each in candidates], dtype=bool)
+    if embedded.any():
+        near, more = meanings(told, ranker.alike, around, ranker.dense_context * damping)
+        weight = np.where(embedded, ranker.dense, 0.0)
+        lexical, context = (1 - weight) * lexical, (1 - weight) * context + weight * more
+        dense = [part if has else None for part, has in zip((weight * near).tolist(), embedded.tolist(), strict=True)]
+    return zip(candidates, lexical.tolist(), dense, context.tolist(), strict=True)

@@ -9,38 +9,38 @@ messages, .53 by windows.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["WINDOW", "best_passage"]
+__all__ = ["WHOLE", "WINDOW", "best_passage"]
 
 WINDOW = 80
 """Terms."""
 
-_STEP = WINDOW // 2
-_WHOLE = WINDOW + WINDOW // 4
+WHOLE = WINDOW + WINDOW // 4
 """A text of no more terms is a passage itself."""
+
+_STEP = WINDOW // 2
 
 
 def best_passage(
-    positions: Mapping[str, tuple[int, ...]], length: int, weigh: Callable[[Mapping[str, int], int], float]
-) -> tuple[Mapping[str, int], int]:
-    """How often each query term occurs in the best passage of a text, and how many terms that passage has.
+    positions: Mapping[str, Sequence[int]], length: int, weigh: Callable[[Mapping[str, Sequence[int]], int], float]
+) -> tuple[Mapping[str, Sequence[int]], int]:
+    """Where the query's terms stand within the best passage of a text, and how many terms that passage has.
 
     Args:
         positions: where each query term stands in the text, from 0.
         length: terms of the text.
-        weigh: from the counts and the length of a passage to what it is worth; of equal ones the first is taken.
+        weigh: from the positions and the length of a passage to what it is worth; of equal ones the first is taken.
 
     Time is linear in the occurrences.
     """
-    if length <= _WHOLE:
-        return {term: len(places) for term, places in positions.items()}, length
-    windows: dict[int, dict[str, int]] = {}
+    if length <= WHOLE:
+        return positions, length
+    windows: dict[int, dict[str, list[int]]] = {}
     for term, places in positions.items():
         for place in places:
             last = place // _STEP
             for number in (last - 1, last) if last else (last,):
-                counts = windows.setdefault(number, {})
-                counts[term] = counts.get(term, 0) + 1
+                windows.setdefault(number, {}).setdefault(term, []).append(place)
     passages = [(windows[number], min(WINDOW, length - number * _STEP)) for number in sorted(windows)]
     return max(passages, key=lambda passage: weigh(*passage), default=({}, WINDOW))

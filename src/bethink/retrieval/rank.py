@@ -31,7 +31,6 @@ from bethink.errors import InvalidInput
 from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
-from bethink.retrieval.legs import Words, leniency, meaning, meanings, neighbours, term_weights
 from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
@@ -182,11 +181,26 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Scored(msgspec.Struct, frozen=True, gc=False):
+    """A candidate with what each leg came to, None for one that did not run; together they are `score`."""
+
     candidate: Candidate
-    scores: dict[str, float]
+    lexical: float
+    dense: float | None
+    context: float
+    speaker: float
+    form: float
+    time: float
     score: float
     worth: float
     """What is compared with a threshold."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Of each leg that ran, or that added or took something."""
+        dense = {} if self.dense is None else {"dense": self.dense}
+        told = {"lexical": self.lexical, **dense}
+        rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time}
+        return told | {leg: value for leg, value in rest.items() if value}
 
 
 def rank(
@@ -222,19 +236,23 @@ def rank(
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
     dense = any(candidate.cosine is not None for candidate in found.candidates)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense
+    # Here and not above: whoever only names a Ranker needs no numpy.
+    from bethink.retrieval.legs import leniency, term_weights
+
     dated = _dated(query, names, terms, cues)
     parts = {term: ranker.asking for term in terms if term in asking_terms()} | dict.fromkeys(dated, ranker.dated)
     weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
     spoken = _SPOKEN if dated and parts.keys() >= set(terms) else 0.0
     threshold = (ranker.threshold if dense else ranker.lexical_threshold) * leniency(weights)
-    ranked = _once(_in_order(_scored(found, query, names, weights, cues, spoken, ranker), now))
+    scored = _scored(found, query, names, weights, cues, spoken, ranker)
     least = threshold * ranker.tail
-    needed = least if beside else threshold
-    if not ranked or max(each.worth for each in ranked) < needed:
-        why = _why_nothing(found, query, ranked, needed)
-        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=round(needed, 6))
-    hits = tuple(_hit(each) for each in [each for each in ranked if each.worth >= least][:k])
-    return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=round(needed, 6))
+    needed = round(least if beside else threshold, 6)
+    if not scored or max([each.worth for each in scored]) < needed:
+        why = _why_nothing(found, query, scored, needed)
+        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=needed)
+    ranked = _once(_in_order([each for each in scored if each.worth >= least], now))
+    hits = tuple([_hit(each) for each in ranked[:k]])
+    return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=needed)
 
 
 def _scored(
@@ -245,41 +263,35 @@ def _scored(
     cues: Sequence[TimeCue],
     spoken: float,
     ranker: Ranker,
-) -> Iterator[_Scored]:
-    words = Words(weights, found.mean_length, ranker.k1, ranker.b)
-    # Those beside come last: they are neighbours of candidates and not scored themselves.
-    told = (*found.candidates, *found.beside)
-    counts = [words.counts(each) for each in told]
-    alike = [None if each.cosine is None else meaning(each.cosine, ranker.alike) for each in told]
+) -> list[_Scored]:
+    from bethink.retrieval.legs import legs_of
+
     asks_when, asks_reply = bool(_WHEN.search(query)), bool(_REPLY.search(query))
-    for candidate, own, near, around in zip(found.candidates, counts, alike, neighbours(told), strict=False):
-        damping = min(1.0, ranker.damping / candidate.length) if candidate.length else 1.0
-        part = ranker.context * damping
-        lexical, context = words.shares(own, [(counts[index], part * share) for index, share in around])
-        scores = {"lexical": lexical, "context": context}
-        if near is not None:
-            part = ranker.dense_context * damping
-            beside = [(meant, part * share) for index, share in around if (meant := alike[index]) is not None]
-            dense, more = meanings(near, beside)
-            scores["lexical"] *= 1 - ranker.dense
-            scores["dense"] = ranker.dense * dense
-            scores["context"] = (1 - ranker.dense) * context + ranker.dense * more
-        total = sum(scores.values())
+    scored = []
+    for candidate, lexical, dense, context in legs_of(found, weights, ranker):
+        total = lexical + context + (dense or 0.0)
+        speaker = form = time = nearby = 0.0
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
-            scores["speaker"] = -ranker.speaker * total
-            total += scores["speaker"]
+            speaker = -ranker.speaker * total
+            total += speaker
         if total:
-            scores["form"] = _form(candidate, asks_when, asks_reply, ranker) * total
-            total += scores["form"]
+            form = _form(candidate, asks_when, asks_reply, ranker) * total
+            total += form
         # The time of a record is when it was made, perhaps long after what it tells of was said.
-        if cues and candidate.kind == "message" and (fit := time_score(candidate.at, cues)):
+        if cues and candidate.kind == "message":
             within = _said_within(candidate.at, cues)
-            scores["time"] = ranker.time * fit + max(0.0, spoken - total) * within
-            total += scores["time"]
-            nearby = 0.0 if within else scores["time"]
-        else:
-            nearby = 0.0
-        yield _bounded(candidate, scores, total, total - nearby)
+            time = ranker.time * time_score(candidate.at, cues) + max(0.0, spoken - total) * within
+            total += time
+            nearby = 0.0 if within else time
+        score, worth = total, total - nearby
+        if total > 1:
+            # What comes to more than 1 is scaled to 1.
+            scale, score, worth = 1 / total, 1.0, min(1.0, worth)
+            lexical, context, speaker, form, time = (leg * scale for leg in (lexical, context, speaker, form, time))
+            dense = None if dense is None else dense * scale
+        # Rounded, so that float noise of another machine's vectors does not decide between equals.
+        scored.append(_Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
+    return scored
 
 
 _SPOKEN = 1 / 3
@@ -302,14 +314,6 @@ def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
     return any(cue.start is not None and cue.end is not None and cue.start <= at < cue.end for cue in cues)
 
 
-def _bounded(candidate: Candidate, scores: dict[str, float], total: float, worth: float) -> _Scored:
-    """What comes to more than 1 is scaled to 1."""
-    if total > 1:
-        scores = {leg: value / total for leg, value in scores.items()}
-    # Rounded, so that float noise of another machine's vectors does not decide between equals.
-    return _Scored(candidate, scores, round(min(1.0, total), 6), round(min(1.0, worth), 6))
-
-
 _WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
 _GIVEN = "advised|explained|gave|given|listed|mentioned|proposed|provided|recommended|said|suggested|told|wrote"
 _GIFT = "advice|answer|explanation|recommendation|reply|response|suggestion"
@@ -326,6 +330,7 @@ friday saturday sunday january february march april may june july august septemb
 _TIMES = frozenset(_SAID.split())
 _TIME_WORD = re.compile(r"[a-z]{3,9}|20\d\d")
 _SHORT, _LEAST, _MOST = 20, -2.0, 1.5
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
 def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranker) -> float:
@@ -333,7 +338,7 @@ def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranke
     share = 0.0
     if candidate.kind == "message":
         share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
-    if candidate.text.rstrip().endswith(("?", "？", "؟")):
+    if candidate.text.rstrip().endswith(_QUESTION_MARKS):
         share -= ranker.question * min(1.0, _SHORT / max(1, candidate.length))
     if candidate.speaker in _ANSWERING and not asks_reply:
         share -= ranker.reply
@@ -343,15 +348,12 @@ def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranke
 
 
 def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
-    def place(each: _Scored) -> tuple[str, Namespace, str, int]:
+    def place(each: _Scored) -> tuple[float, float, str, Namespace, str, int]:
         candidate = each.candidate
-        return candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
+        at = min(candidate.at, now).timestamp()
+        return -each.score, -at, candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
 
-    # The last sort decides; the earlier ones order what is equal in it.
-    ordered = sorted(scored, key=place)
-    ordered.sort(key=lambda each: min(each.candidate.at, now), reverse=True)
-    ordered.sort(key=lambda each: each.score, reverse=True)
-    return ordered
+    return sorted(scored, key=place)
 
 
 def _once(scored: Iterable[_Scored]) -> list[_Scored]:
@@ -375,7 +377,6 @@ def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: flo
 
 def _hit(scored: _Scored) -> Hit:
     candidate = scored.candidate
-    told = {leg: value for leg, value in scored.scores.items() if value or leg in ("lexical", "dense")}
     return Hit(
         kind=candidate.kind,
         id=candidate.id,
@@ -387,7 +388,7 @@ def _hit(scored: _Scored) -> Hit:
         trust=candidate.trust,
         at=candidate.at,
         score=scored.score,
-        scores=told,
+        scores=scored.scores,
     )
 
 

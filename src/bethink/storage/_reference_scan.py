@@ -11,6 +11,7 @@ from bethink.checkpoints import CheckpointInfo
 from bethink.records import AnyRecord, Receipt
 from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
+from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Thread, current_nodes, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
 from bethink.storage.derive import thread_of
@@ -89,8 +90,9 @@ def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, Checkp
 
 
 def _pending(state: State, request: Scan) -> Iterator[tuple[Position, Pending]]:
+    filling = is_filling(state, request.space)
     for number, unit in state.units.items():
-        if unit.vector is None and in_scope(unit.namespace, request.scope):
+        if vector_of(unit, filling=filling) is None and in_scope(unit.namespace, request.scope):
             yield (number, 0), Pending(number, unit_text(state, unit))
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from bethink.checkpoints import Checkpoint
 from bethink.messages import Message
+from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base.scope import Scope
 from bethink.usage import ModelCall, TurnUsage
@@ -57,8 +58,9 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           thread that must be.
         - `retire`, `cite`: an unknown id raises NotFound.
         - `receipt`: stored; a known id raises Conflict.
-        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension, finite
-          and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
+          and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the
+          current one or the one being filled (EmbedderMismatch otherwise); None stands for the current one.
         - `usage`: kept beside the receipt it names, until that goes. Passed over if that receipt is not there (forgotten
           meanwhile), or has one already.
         - `calls`: kept with their thread, until that goes; passed over if it is not there.
@@ -73,6 +75,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Cursor | None = None
     receipt: Receipt | None = None
     vectors: tuple[tuple[int, bytes], ...] = ()
+    space: Fingerprint | None = None
     usage: TurnUsage | None = None
     calls: tuple[ModelCall, ...] = ()
     relaxed: bool = False

@@ -32,6 +32,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
+        space: for pending units: those that wait in this space, which is the current one or the one being filled
+            (EmbedderMismatch otherwise); None stands for the current one.
     """
 
     what: What
@@ -44,6 +46,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = False
     pinned: bool = False
     behind: bool = False
+    space: Fingerprint | None = None
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -74,7 +77,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of a scope, and facts of the whole database. `nodes` are those that have not been replaced, `attempts` those that
-    are kept."""
+    are kept, `pending` those that wait in the current space."""
 
     namespaces: int
     threads: int

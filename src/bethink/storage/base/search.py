@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from bethink.messages import Trust
+from bethink.models import Fingerprint
 from bethink.records import RecordKind
 from bethink.storage.base.filters import Filter
 from bethink.storage.base.scope import Scope
@@ -36,13 +37,13 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """Candidates for a query; ranking them is `retrieval.rank`, the same for every backend.
 
     Contract:
-        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
-          pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
-          more than four times `limit`, and `kinds` names all; where something is in view, or there is a filter `where`, only if
-          it finds `limit` others.
-        - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
-          `vector` is None. A backend may miss some in a namespace of more than 4,096 vectors, on average less than one in a
-          hundred of the ten nearest; the cosines it gives are exact. A `vector` that `Put` would not store is refused.
+        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. Where the
+          frequencies of all come to more than 300 and to more than four times `limit`, a backend may count each term once in a
+          unit, and pass over units that hold only the commonest of `terms`, if the others come to as many; where `kinds` does
+          not name all, something is in view, or there is a filter `where`, only if it finds `limit` others.
+        - dense leg: of the units in scope that have a vector of `space`, the `limit` nearest to `vector` by cosine. Left out
+          when `vector` is None. A backend may miss some in a namespace of more than 4,096 vectors, on average less than one in
+          a hundred of the ten nearest; the cosines it gives are exact. A `vector` that `Put` would not store is refused.
         - filters (`scope`, `kinds`, `current`, `in_view`, `where`) hold inside each leg, before any limit.
         - what `where` is not true of is no candidate (see `filters`), and nothing else changes by it, the statistics included.
         - what is `in_view` is no candidate, and nothing else changes by it: the statistics are those of all units in scope.
@@ -51,6 +52,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
           are no candidates; they are `beside` them, since a message says what it says whoever asks.
         - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
+        - `space` is that of `vector`, the current one or the one being filled (EmbedderMismatch otherwise); None stands for the
+          current one.
     """
 
     scope: Scope
@@ -62,6 +65,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = True
     in_view: InView | None = None
     where: Filter | None = None
+    space: Fingerprint | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +74,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         positions: where each query term stands among its terms, from 0 (absent: nowhere).
         length: how many terms it has in all.
-        cosine: similarity to the query's vector, -1 to 1; None if it has no vector (yet) or none was asked for.
+        cosine: similarity to the query's vector, -1 to 1; None if it has no vector of that space (yet) or none was asked for.
     """
 
     kind: Literal["message"] | RecordKind
@@ -99,7 +103,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         units: how many there are.
         mean_length: their mean number of terms.
         frequency: for each query term, in how many of them it occurs (absent: none).
-        pending: how many still wait for their vector.
+        pending: how many still wait for their vector, of the space that was searched.
         beside: neighbours of candidates that are none themselves: what they hold counts for those, and they are no answer.
         paths: how the dense leg went about it, in the backend's own words, sorted; empty if it did not run. Of SQLite: "exact"
             where all vectors of a namespace were compared, "codes" where their codes chose which are.

@@ -5,25 +5,25 @@
 -- The number of a namespace.
 SELECT id FROM namespaces WHERE path = ?;
 
--- name: add_namespaces
--- Give numbers to the namespaces of a list of paths that have none.
-INSERT OR IGNORE INTO namespaces (path, revision)
-SELECT value, (SELECT value FROM meta WHERE key = 'revision') FROM json_each(?) ORDER BY length(value);
-
--- name: namespace_ids
--- The numbers of the namespaces in a list of paths that exist: a namespace and its ancestors.
-SELECT id FROM namespaces WHERE path IN (SELECT value FROM json_each(?)) ORDER BY id;
+-- name: add_namespace
+INSERT OR IGNORE INTO namespaces (path, revision) VALUES (?, (SELECT value FROM meta WHERE key = 'revision'));
 
 -- name: namespaces_in_scope
--- The namespaces of a scope with their totals.
-SELECT id, path, units, length, embedded, changes FROM namespaces WHERE path >= ? AND path < ? ORDER BY id;
+-- The namespaces of a scope with their totals, and what a space holds of each.
+SELECT n.id, n.path, n.units, n.length, coalesce(p.embedded, 0), coalesce(p.changes, 0)
+FROM namespaces n LEFT JOIN partitions p ON p.space = ? AND p.namespace = n.id WHERE n.path >= ? AND n.path < ? ORDER BY n.id;
 
 -- name: path_by_id
 SELECT path FROM namespaces WHERE id = ?;
 
 -- name: add_to_totals
--- Count units in and out of a namespace, and vectors.
-UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedded + ?, changes = changes + ? WHERE id = ?;
+-- Count units in and out of a namespace.
+UPDATE namespaces SET units = units + ?, length = length + ? WHERE id = ?;
+
+-- name: count_vectors
+-- Count vectors of a space in and out of a namespace, and changes.
+INSERT INTO partitions (space, namespace, embedded, changes) VALUES (?, ?, ?, ?)
+ON CONFLICT (space, namespace) DO UPDATE SET embedded = embedded + excluded.embedded, changes = changes + excluded.changes;
 
 -- name: revision
 -- Of the records of a namespace; one that has no row counts as changed with every other.
@@ -43,8 +43,8 @@ SELECT t.id, t.namespace,
 FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: read_thread
--- A thread whole: its number, then the columns of `thread_info`.
-SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+-- A thread whole: its number and revision, then the columns of `thread_info`.
+SELECT t.id, t.revision, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
 FROM namespaces n JOIN thread_state t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
@@ -74,8 +74,8 @@ WHERE n.path >= ? AND n.path < ? LIMIT ?;
 
 -- name: tail_messages
 -- Some of them.
-SELECT m.id, n.path, t.thread_id, m.seq, m.message_id, m.created_at, m.body
-FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace;
+SELECT m.id, t.namespace, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value JOIN threads t ON t.id = m.thread;
 
 -- name: tail_of_thread
 -- At most so many messages of a thread after a seq.
@@ -152,11 +152,11 @@ SELECT id + ?3, ?4, seq, message_id, grp, role, pinned, created_at, added_at,
 FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id;
 
 -- name: fork_vectors
--- The vectors of those copies.
-INSERT INTO vectors (unit, namespace, kind, retired, code, data)
-SELECT copy.unit, v.namespace, v.kind, v.retired, v.code, v.data
-FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit
-WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
+-- The vectors of those copies, of the spaces in use.
+INSERT INTO vectors (space, unit, namespace, kind, retired, code, data)
+SELECT v.space, copy.unit, v.namespace, v.kind, v.retired, v.code, v.data
+FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit JOIN spaces s ON s.id = v.space
+WHERE m.id BETWEEN ?1 AND ?2 AND s.state <> 'leaving' ORDER BY v.id;
 
 -- name: fork_calls
 -- The calls of a thread in groups up to a seq, for another thread.
@@ -271,7 +271,16 @@ DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?));
 UPDATE nodes SET top = 0 WHERE thread = ? AND node_id IN (SELECT value FROM json_each(?));
 
 -- name: set_folded
-UPDATE threads SET folded_through = ? WHERE id = ?;
+UPDATE threads SET folded_through = ?, revision = revision + 1 WHERE id = ?;
+
+-- name: touch_thread
+-- Something other than an append has happened to it.
+UPDATE threads SET revision = revision + 1 WHERE id = ?;
+
+-- name: cursors
+-- A thread's number, and through where it is extracted and reflected.
+SELECT t.id, t.extracted_through, t.reflected_through
+FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: set_extracted
 UPDATE threads SET extracted_through = ? WHERE id = ?;
@@ -346,9 +355,6 @@ INSERT INTO receipts (namespace, receipt_id, thread_id, created_at, body) VALUES
 -- name: meta
 SELECT value FROM meta WHERE key = ?;
 
--- name: set_meta
-INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
-
 -- name: fill_log
 -- Something large, to be rolled back: see log.py.
 INSERT INTO meta (key, value) VALUES ('room', zeroblob(?));
@@ -358,29 +364,42 @@ INSERT INTO meta (key, value) VALUES ('room', zeroblob(?));
 UPDATE meta SET value = value + 1 WHERE key = 'erasures_due';
 
 -- name: new_units
--- Units after a number, with what each place of a unit needs, and whether each has a vector.
-SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
-FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id > ? ORDER BY u.id;
+-- Units after a number, with what each place of a unit needs.
+SELECT id, namespace, kind, retired, length, terms FROM units WHERE id > ? ORDER BY id;
+
+-- name: new_pending
+-- Of those, each waits in the spaces in use that hold no vector of it.
+INSERT INTO pending (space, unit, namespace) SELECT s.id, u.id, u.namespace FROM spaces s CROSS JOIN units u
+WHERE s.state <> 'leaving' AND u.id > ? AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.unit = u.id AND v.space = s.id);
+
+-- name: new_vectors
+-- How many vectors of them each space holds, by namespace.
+SELECT space, namespace, count(*) FROM vectors WHERE unit > ? GROUP BY space, namespace ORDER BY space, namespace;
 
 -- name: new_terms
 -- The terms of the units of a scope after a number.
 SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
-INSERT INTO lexicon (rowid, tags, terms) VALUES (?, ?, ?);
+INSERT INTO lexicon (rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
-INSERT INTO lexicon (lexicon, rowid, tags, terms) VALUES ('delete', ?, ?, ?);
+INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment, without anything that was deleted.
 INSERT INTO lexicon (lexicon) VALUES ('optimize');
 
 -- name: units_by_id
--- Units, and whether each has a vector.
-SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
-FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id IN (SELECT value FROM json_each(?)) ORDER BY u.id;
+SELECT id, namespace, kind, retired, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: vectors_of_units
+-- How many vectors of some units each space holds, by namespace.
+SELECT space, namespace, count(*) FROM vectors WHERE unit IN (SELECT value FROM json_each(?))
+GROUP BY space, namespace ORDER BY space, namespace;
 
 -- name: drop_units
 DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
@@ -389,29 +408,32 @@ DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
 UPDATE units SET retired = ? WHERE id = ?;
 
 -- name: retire_vector
--- Under a new number, by which memory learns of it.
-INSERT OR REPLACE INTO vectors (unit, namespace, kind, retired, code, data)
-SELECT unit, namespace, kind, ?, code, data FROM vectors WHERE unit = ?;
+-- In each space under a new number, by which memory learns of it.
+INSERT OR REPLACE INTO vectors (space, unit, namespace, kind, retired, code, data)
+SELECT space, unit, namespace, kind, ?, code, data FROM vectors WHERE unit = ? ORDER BY space;
 
 -- name: drop_vectors
 DELETE FROM vectors WHERE unit IN (SELECT value FROM json_each(?));
 
 -- name: unit_in_scope
--- A unit of a scope, and whether it has a vector.
+-- A unit of a scope, and whether it has a vector of a space.
 SELECT u.namespace, u.kind, u.retired, v.id IS NOT NULL
-FROM units u JOIN namespaces n ON n.id = u.namespace LEFT JOIN vectors v ON v.unit = u.id
+FROM units u JOIN namespaces n ON n.id = u.namespace LEFT JOIN vectors v ON v.unit = u.id AND v.space = ?
 WHERE u.id = ? AND n.path >= ? AND n.path < ?;
 
+-- name: drop_vector
+DELETE FROM vectors WHERE space = ? AND unit = ?;
+
 -- name: add_vector
-INSERT INTO vectors (unit, namespace, kind, retired, code, data) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO vectors (space, unit, namespace, kind, retired, code, data) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: vectors_after
--- The vectors of a namespace with numbers above one that is known.
-SELECT id, unit, kind, retired, data FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+-- The vectors of a space and a namespace with numbers above one that is known.
+SELECT id, unit, kind, retired, data FROM vectors WHERE space = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?;
 
 -- name: codes_after
 -- The same with the codes instead: answered from the index alone.
-SELECT id, unit, kind, retired, code FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+SELECT id, unit, kind, retired, code FROM vectors WHERE space = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?;
 
 -- name: vectors_by_number
 -- Those of a list of ascending numbers.
@@ -422,30 +444,37 @@ SELECT v.id, v.data FROM json_each(?) l CROSS JOIN vectors v ON v.id = l.value;
 SELECT value FROM meta WHERE key = 'erasures_due';
 
 -- name: vector_states
--- All vectors of a namespace by number, without the vectors themselves: answered from the index alone.
-SELECT id, unit, kind, retired FROM vectors WHERE namespace = ? ORDER BY id;
+-- All vectors of a space and a namespace by number, without the vectors themselves: answered from the index alone.
+SELECT id, unit, kind, retired FROM vectors WHERE space = ? AND namespace = ? ORDER BY id;
 
 -- name: match_best
 -- The best rows of the lexicon for a query in FTS5's language. (`ORDER BY rank` says the same and takes a fifth longer.)
-SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_but
 -- The same, without some units. (`+` keeps SQLite from asking FTS5 once for each of them.)
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid NOT IN (SELECT value FROM json_each(?))
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
+
+-- name: match_best_of
+-- The same, of a list of namespaces.
+SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND u.namespace IN (SELECT value FROM json_each(?))
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_passing
--- As `match_best_but`, of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
+-- The same, and of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
 SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
-WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND CASE u.kind
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND u.namespace IN (SELECT value FROM json_each(?))
+AND CASE u.kind
   WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
   ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_within
--- The same, of a list of units.
+-- As `match_best`, of a list of units.
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: units_passing
 -- Those of a list of units that pass a filter.
@@ -492,29 +521,48 @@ WHERE t.namespace = ?1 AND t.thread_id = ?2
 UNION ALL
 SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?4));
 
--- name: match_count
-SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
+-- name: holding
+-- In how many units each of a list of the lexicon's terms occurs; none has no row.
+SELECT term, doc FROM json_each(?) l CROSS JOIN lexicon_terms ON term = l.value;
 
--- name: neighbours
--- Number and unit of the messages at most two away from some in the same thread: from units (?1), and from messages by number (?2).
-SELECT m.id, m.unit FROM json_each(?1) l CROSS JOIN units u ON u.id = l.value AND u.kind = 'message'
-  CROSS JOIN messages m ON m.id BETWEEN u.owner - 2 AND u.owner + 2 AND m.thread = u.owner >> 32
-UNION
-SELECT m.id, m.unit FROM json_each(?2) l CROSS JOIN messages m ON m.id BETWEEN l.value - 2 AND l.value + 2
-  AND m.thread = l.value >> 32;
+-- name: holding_of
+-- The same of terms without the number of a namespace (?1), in the namespaces of a list (?2) together. (A term ends before "#", which
+-- "$" comes after.)
+SELECT l.value, sum(v.doc) FROM json_each(?1) l CROSS JOIN lexicon_terms v ON v.term >= l.value || '#' AND v.term < l.value || '$'
+WHERE CAST(substr(v.term, length(l.value) + 2) AS INTEGER) IN (SELECT value FROM json_each(?2)) GROUP BY l.value;
+
+-- name: units_holding
+-- The units after a number that match a query in FTS5's language, ascending.
+SELECT json_group_array(rowid) FROM lexicon WHERE lexicon MATCH ? AND rowid > ?;
+
+-- name: lengths
+-- Length, kind and state of some units.
+SELECT u.id, u.length, u.kind, u.retired FROM json_each(?) l CROSS JOIN units u ON u.id = l.value;
+
+-- name: match_any
+-- Whether a query in FTS5's language matches anything.
+SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1;
 
 -- name: candidate_messages
 -- What ranking needs to know of units that stand for messages. (CROSS JOIN: one look-up for each of the list, in this order.)
-SELECT u.id, u.length, u.terms, n.path, u.kind, t.thread_id, m.seq, m.message_id, m.created_at, m.body
-FROM json_each(?) l CROSS JOIN units u ON u.id = l.value JOIN messages m ON m.id = u.owner JOIN threads t ON t.id = m.thread
-  JOIN namespaces n ON n.id = u.namespace
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value CROSS JOIN messages m ON m.id = u.owner
 WHERE u.kind = 'message';
+
+-- name: candidate_neighbours
+-- The same of messages by their numbers, those that have a unit.
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN units u ON u.id = m.unit;
 
 -- name: candidate_records
 -- The same of those that stand for records.
-SELECT u.id, u.length, u.terms, n.path, u.kind, r.thread_id, 0, r.record_id, NULL, r.body
-FROM json_each(?) l CROSS JOIN units u ON u.id = l.value JOIN records r ON r.id = u.owner JOIN namespaces n ON n.id = u.namespace
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, r.thread_id, 0, r.record_id, NULL, r.body
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value CROSS JOIN records r ON r.id = u.owner
 WHERE u.kind <> 'message';
+
+-- name: thread_ids
+-- Of threads by their numbers.
+SELECT id, thread_id FROM threads WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: speakers
 -- Names in the namespaces of a scope, found by stepping through the index from each name to the next.
@@ -693,13 +741,21 @@ FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id =
 WHERE c.id = ?;
 
 -- name: scan_pending
--- Units without a vector, with the body of what they stand for. (CROSS JOIN: from the few that wait to their units, not the other
--- way round.)
-SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+-- Units without a vector of space ?5, with the body of what they stand for. (CROSS JOIN: from the few that wait to their units, not
+-- the other way round.)
+SELECT p.unit, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
   (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
 FROM pending p CROSS JOIN units u ON u.id = p.unit CROSS JOIN namespaces n ON n.id = p.namespace
-WHERE p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
-ORDER BY 1 {order} LIMIT ?5;
+WHERE p.space = ?5 AND p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
+ORDER BY p.unit {order} LIMIT ?6;
+
+-- name: scan_pending_of_namespace
+-- The same of one namespace alone: those of others that wait are not read.
+SELECT p.unit, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+  (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
+FROM pending p INDEXED BY pending_by_namespace CROSS JOIN units u ON u.id = p.unit
+WHERE p.space = ?5 AND p.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND p.unit > ?1 AND p.unit < ?2 AND ?4 IS NOT NULL
+ORDER BY p.unit {order} LIMIT ?6;
 
 -- name: count_threads
 SELECT count(*), coalesce(sum(t.count), 0) FROM thread_state t JOIN namespaces n ON n.id = t.namespace WHERE n.path >= ? AND n.path < ?;
@@ -720,7 +776,7 @@ WHERE n.path >= ? AND n.path < ? GROUP BY r.kind ORDER BY r.kind;
 SELECT count(*) FROM receipts c JOIN namespaces n ON n.id = c.namespace WHERE n.path >= ? AND n.path < ?;
 
 -- name: count_namespaces
--- Namespaces with a thread or a record: an ancestor has a row for its number alone.
+-- Namespaces with a thread or a record.
 SELECT count(*) FROM namespaces n WHERE n.path >= ? AND n.path < ?
   AND (EXISTS (SELECT 1 FROM threads t WHERE t.namespace = n.id) OR EXISTS (SELECT 1 FROM records r WHERE r.namespace = n.id));
 
@@ -795,7 +851,7 @@ ON CONFLICT (thread) DO UPDATE SET token = excluded.token, holder = excluded.hol
 DELETE FROM leases WHERE thread = ?;
 
 -- name: shorten_thread
-UPDATE threads SET count = count - ? WHERE id = ?;
+UPDATE threads SET count = count - ?, revision = revision + 1 WHERE id = ?;
 
 -- name: records_resting_on
 -- Records that rest on one of some messages.
@@ -843,29 +899,62 @@ DELETE FROM model_calls WHERE thread = ?;
 DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: drop_empty_namespaces
--- Those between two paths that hold nothing and have nothing below them.
+-- Those between two paths that hold nothing.
 DELETE FROM namespaces WHERE path >= ? AND path < ?
   AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = namespaces.id)
   AND NOT EXISTS (SELECT 1 FROM records r WHERE r.namespace = namespaces.id)
-  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id)
-  AND NOT EXISTS (SELECT 1 FROM namespaces below
-    WHERE below.path > namespaces.path AND below.path < substr(namespaces.path, 1, length(namespaces.path) - 1) || ' ');
-
--- name: count_in_scope
-SELECT count(*) FROM namespaces WHERE path >= ? AND path < ?;
+  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id);
 
 -- name: finish_erasures
 UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';
 
--- name: drop_all_vectors
-DELETE FROM vectors;
+-- name: drop_partitions_astray
+-- Those of namespaces that are gone.
+DELETE FROM partitions WHERE namespace NOT IN (SELECT id FROM namespaces);
 
--- name: unembed_units
--- Every unit waits for its vector again.
-INSERT OR IGNORE INTO pending (unit, namespace) SELECT id, namespace FROM units;
+-- name: spaces_in_use
+-- The current space, then the one being filled.
+SELECT id, fingerprint, dimension, state FROM spaces WHERE state <> 'leaving' ORDER BY state;
 
--- name: unembed_namespaces
-UPDATE namespaces SET embedded = 0, changes = changes + 1 WHERE embedded > 0;
+-- name: add_space
+INSERT INTO spaces (fingerprint, dimension, state) VALUES (?, ?, 'filling');
+
+-- name: bind_space
+UPDATE spaces SET fingerprint = ?, dimension = ? WHERE id = ?;
+
+-- name: set_space_state
+UPDATE spaces SET state = ? WHERE id = ?;
+
+-- name: fill_pending
+-- Every unit waits in a space.
+INSERT INTO pending (space, unit, namespace) SELECT ?, id, namespace FROM units ORDER BY id;
+
+-- name: count_pending
+-- How many units wait in a space, counted up to a limit.
+SELECT count(*) FROM (SELECT 1 FROM pending WHERE space = ? LIMIT ?);
+
+-- name: vectors_in_space
+SELECT coalesce(sum(embedded), 0) FROM partitions WHERE space = ?;
+
+-- name: space_leaving
+SELECT id FROM spaces WHERE state = 'leaving' ORDER BY id LIMIT 1;
+
+-- name: sweep_vectors
+-- Some vectors of a space: numbers come from the index, which holds them together.
+DELETE FROM vectors WHERE id IN (SELECT id FROM vectors INDEXED BY vectors_by_space WHERE space = ? LIMIT ?);
+
+-- name: sweep_pending
+DELETE FROM pending WHERE space = ?1 AND unit IN (SELECT unit FROM pending WHERE space = ?1 ORDER BY unit LIMIT ?2);
+
+-- name: any_of_space
+-- Whether a space has vectors, or units that wait.
+SELECT 1 FROM vectors INDEXED BY vectors_by_space WHERE space = ?1 UNION ALL SELECT 1 FROM pending WHERE space = ?1 LIMIT 1;
+
+-- name: drop_partitions_of_space
+DELETE FROM partitions WHERE space = ?;
+
+-- name: drop_space
+DELETE FROM spaces WHERE id = ?;
 
 -- name: all_threads
 SELECT id, thread_id FROM threads ORDER BY id;
@@ -900,8 +989,8 @@ SELECT m.id, t.thread_id, m.body FROM model_calls m JOIN threads t ON t.id = m.t
 SELECT 1 FROM vectors LIMIT 1;
 
 -- name: vectors_with_codes
--- All vectors with numbers above one, with their codes.
-SELECT id, data, code FROM vectors WHERE id > ? ORDER BY id LIMIT ?;
+-- All vectors with numbers above one, with their codes, and the dimension of their space.
+SELECT v.id, v.data, v.code, s.dimension FROM vectors v LEFT JOIN spaces s ON s.id = v.space WHERE v.id > ? ORDER BY v.id LIMIT ?;
 
 -- name: check_lexicon
 INSERT INTO lexicon (lexicon) VALUES ('integrity-check');
@@ -926,19 +1015,20 @@ UNION ALL SELECT 1 FROM tiers WHERE instr(CAST(tier AS BLOB), ?1)
 UNION ALL SELECT 1 FROM scores WHERE instr(CAST(author AS BLOB), ?1)
 UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
 UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
+UNION ALL SELECT 1 FROM spaces WHERE instr(fingerprint, ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)
 LIMIT 1;
 
 -- name: add_pending
-INSERT INTO pending (unit, namespace) VALUES (?, ?);
+INSERT INTO pending (space, unit, namespace) VALUES (?, ?, ?);
 
 -- name: drop_pending
-DELETE FROM pending WHERE unit IN (SELECT value FROM json_each(?));
+-- In every space.
+DELETE FROM pending WHERE space IN (SELECT id FROM spaces) AND unit IN (SELECT value FROM json_each(?));
+
+-- name: drop_pending_unit
+DELETE FROM pending WHERE space = ? AND unit = ?;
 
 -- name: remember_unit
 -- This unit number was used, if only by a unit that has been removed.
 UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
-
--- name: count_units
--- Units of all namespaces.
-SELECT coalesce(sum(units), 0) FROM namespaces;

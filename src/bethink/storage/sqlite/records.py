@@ -9,7 +9,6 @@ import msgspec
 
 from bethink.errors import Conflict, NotFound
 from bethink.messages import Message
-from bethink.models import Fingerprint
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import (
     Cite,
@@ -28,8 +27,9 @@ from bethink.storage.derive import terms_of, thread_of
 from bethink.storage.sqlite import checkpoints
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import message_numbers, shorten
-from bethink.storage.sqlite.threads import find_thread
+from bethink.storage.sqlite.threads import find_thread, not_there
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
     decode_body,
@@ -50,7 +50,7 @@ from bethink.storage.sqlite.values import (
 )
 from bethink.values import Namespace
 
-__all__ = ["embedder", "get", "index_record", "put", "scan", "touch_records", "write_record"]
+__all__ = ["get", "index_record", "put", "scan", "touch_records", "write_record"]
 
 replace = msgspec.structs.replace
 
@@ -90,13 +90,13 @@ def put(database: Database, request: Put) -> None:
         receipt = request.receipt
         if database.execute(q.find_receipt, (receipt.id, number)):
             raise Conflict(f"receipt {receipt.id!r} is stored already")
-        find_thread(database, namespace, receipt.thread_id)
+        if not database.execute(q.thread_number, (number, receipt.thread_id)):
+            raise not_there(receipt.thread_id)
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
     if request.vectors:
-        bound = embedder(database)
-        embed(database, namespace, request.vectors, bound.dimension if bound else None)
+        embed(database, namespace, request.vectors, find(database, request.space))
 
 
 def _add_usage(database: Database, namespace: int, request: Put) -> None:
@@ -115,8 +115,11 @@ def touch_records(database: Database, namespace: int) -> None:
 
 
 def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
-    thread, info = find_thread(database, namespace, cursor.thread_id)
-    actual = info.extracted_through if cursor.which == "extracted" else info.reflected_through
+    rows = database.execute(q.cursors, (path_of(namespace), cursor.thread_id))
+    if not rows:
+        raise not_there(cursor.thread_id)
+    thread, extracted, reflected = rows[0]
+    actual = extracted if cursor.which == "extracted" else reflected
     if actual != cursor.expected:
         raise Conflict(
             f"thread {cursor.thread_id!r} is {cursor.which} through {actual}, not {cursor.expected} — another writer was first",
@@ -207,12 +210,6 @@ def _cite(database: Database, namespace: int, cite: Cite) -> None:
     write_record(database, number, unit, replace(record, access_count=record.access_count + 1, last_accessed=last))
 
 
-def embedder(database: Database) -> Fingerprint | None:
-    """Whose vectors the database holds."""
-    rows = database.execute(q.meta, ("embedder",))
-    return msgspec.json.decode(rows[0][0], type=Fingerprint) if rows else None
-
-
 # -- get ------------------------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +242,8 @@ def _stored_message(row: Row) -> StoredMessage:
 def scan(database: Database, request: Scan) -> Page:
     """See `storage.base.Scan`. `next` is the number of the last row, so nothing that is written meanwhile moves the rest."""
     sql, parameters, item = _SCANS[request.what](request)
+    if request.what == "pending":
+        parameters = (find(database, request.space).number,)
     after = 0 if request.after is None else int(request.after)
     bounds = (after, _END) if not request.newest else (0, after or _END)
     statement = sql.replace("{order}", "DESC" if request.newest else "ASC")
@@ -302,8 +301,9 @@ def _checkpoints(request: Scan) -> _Plan:
     return sql, (request.thread_id,), lambda row: checkpoints.info_of(row[1:])
 
 
-def _pending(_: Scan) -> _Plan:
-    return q.scan_pending, (), _pending_item
+def _pending(request: Scan) -> _Plan:
+    """Its parameter is the number of the space."""
+    return q.scan_pending if request.scope.subtree else q.scan_pending_of_namespace, (), _pending_item
 
 
 def _pending_item(row: Row) -> Pending:

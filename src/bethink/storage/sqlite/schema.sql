@@ -3,14 +3,12 @@
 -- queries need. `application_id` and `user_version` say that the file is ours and which schema it has.
 
 -- A namespace's path is its segments, each followed by U+001F, which no segment may hold: a prefix of whole segments is then a
--- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units.
+-- prefix of the text. The totals are of its own units.
 CREATE TABLE namespaces (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     path     TEXT NOT NULL UNIQUE,
     units    INTEGER NOT NULL DEFAULT 0,
     length   INTEGER NOT NULL DEFAULT 0, -- terms in them
-    embedded INTEGER NOT NULL DEFAULT 0, -- vectors
-    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes or gets another number, see dense.py; other processes watch it
     revision INTEGER NOT NULL            -- grows with every change of its records, see meta
 ) STRICT;
 
@@ -28,6 +26,7 @@ CREATE TABLE threads (
     extracted_through INTEGER NOT NULL DEFAULT 0,
     reflected_through INTEGER NOT NULL DEFAULT 0,
     settled           INTEGER NOT NULL,
+    revision          INTEGER NOT NULL DEFAULT 0, -- grows with whatever happens to the thread's messages, marks and nodes but appends
     parent_thread     TEXT,
     parent_seq        INTEGER,
     metadata          BLOB NOT NULL,
@@ -81,10 +80,10 @@ CREATE TABLE scores (
 
 -- Threads as they are: their rows, and what their tails add.
 CREATE VIEW thread_state (id, namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
-  reflected_through, parent_thread, parent_seq, metadata, settled) AS
+  reflected_through, parent_thread, parent_seq, metadata, settled, revision) AS
 SELECT t.id, t.namespace, t.thread_id, t.created_at, coalesce(m.added_at, t.updated_at), coalesce(m.seq, t.tip),
   t.count + coalesce(m.seq - t.tip, 0), t.folded_through, t.extracted_through, t.reflected_through, t.parent_thread, t.parent_seq,
-  t.metadata, t.settled
+  t.metadata, t.settled, t.revision
 FROM threads t LEFT JOIN messages m ON t.settled = 0 AND m.id = (
   SELECT l.id FROM messages l WHERE l.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295 ORDER BY l.id DESC LIMIT 1);
 
@@ -214,8 +213,8 @@ CREATE TABLE states (
 ) STRICT;
 
 -- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text;
--- meta.last_unit remembers the greatest that was removed. Every unit is in the lexicon, in the totals of its namespace and, without a
--- vector, in `pending`.
+-- meta.last_unit remembers the greatest that was removed. Every unit is in the lexicon, in the totals of its namespace and, for each
+-- space in use that holds no vector of it, in `pending`.
 CREATE TABLE units (
     id        INTEGER PRIMARY KEY,
     namespace INTEGER NOT NULL REFERENCES namespaces (id),
@@ -229,34 +228,73 @@ CREATE TABLE units (
 
 CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
 
--- Units that wait for their vector.
-CREATE TABLE pending (
-    unit      INTEGER PRIMARY KEY REFERENCES units (id),
-    namespace INTEGER NOT NULL
+-- Vector spaces, see spaces.py. One is current; it has no fingerprint until an embedder is bound. One may be filling, to take its
+-- place. Those that are leaving are of no use any more: their vectors are removed by and by, and then they are. Numbers are never
+-- used again, so what memory holds of a space cannot be taken for another's.
+CREATE TABLE spaces (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint BLOB, -- JSON
+    dimension   INTEGER,
+    state       TEXT NOT NULL -- current, filling, leaving
 ) STRICT;
+
+CREATE UNIQUE INDEX spaces_in_use ON spaces (state) WHERE state <> 'leaving';
+
+INSERT INTO spaces (state) VALUES ('current');
+
+-- What a space holds of a namespace. `changes` grows when a vector goes or gets another number, see dense.py; other processes
+-- watch it.
+CREATE TABLE partitions (
+    space     INTEGER NOT NULL REFERENCES spaces (id),
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    embedded  INTEGER NOT NULL, -- vectors
+    changes   INTEGER NOT NULL,
+    PRIMARY KEY (space, namespace)
+) STRICT, WITHOUT ROWID;
+
+-- Units that wait for their vector of a space.
+CREATE TABLE pending (
+    space     INTEGER NOT NULL REFERENCES spaces (id),
+    unit      INTEGER NOT NULL REFERENCES units (id),
+    namespace INTEGER NOT NULL,
+    PRIMARY KEY (space, unit)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX pending_by_namespace ON pending (space, namespace);
 
 CREATE TABLE vectors (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    unit      INTEGER NOT NULL UNIQUE REFERENCES units (id),
+    space     INTEGER NOT NULL REFERENCES spaces (id),
+    unit      INTEGER NOT NULL REFERENCES units (id),
     namespace INTEGER NOT NULL,
     kind      TEXT NOT NULL,
     retired   INTEGER NOT NULL,
     code      BLOB NOT NULL, -- two bits a component, see codes.py
-    data      BLOB NOT NULL -- float32, little-endian
+    data      BLOB NOT NULL, -- float32, little-endian
+    UNIQUE (unit, space)
 ) STRICT;
 
-CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired, code);
+CREATE INDEX vectors_by_space ON vectors (space, namespace, id, unit, kind, retired, code);
 
--- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
--- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "retired" if it is.
+-- Each term stands there with the number of its namespace, as in "bee#12", so that a search reads nothing of other namespaces. The
+-- column is the unit's kind, or that of retired ones. Every printable ASCII character is part of a term, so what stands between two
+-- spaces is one token.
 CREATE VIRTUAL TABLE lexicon USING fts5 (
-    tags,
-    terms,
+    message,
+    note,
+    insight,
+    summary,
+    retired_note,
+    retired_insight,
+    retired_summary,
     content = '',
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 
--- embedder (JSON of its fingerprint), last_unit (see units), erasures_due and erasures_done (how many forgets
+-- The lexicon's terms, and how many units hold each.
+CREATE VIRTUAL TABLE lexicon_terms USING fts5vocab (lexicon, row);
+
+-- last_unit (see units), erasures_due and erasures_done (how many forgets
 -- have left deleted bytes in the file, and of how many it has been cleaned), revision (the last one given to a namespace: also one
 -- whose row went and came back never has the same twice).
 CREATE TABLE meta (

@@ -80,10 +80,10 @@ class Tails:
             self._kept.clear()
 
 
-def _unsettled(number: int, path: str, *rest: Any) -> Unsettled:
+def _unsettled(number: int, namespace: int, *rest: Any) -> Unsettled:
     unit = _unit_of(number, rest[-1])
     key, length = FIRST_KEY + number, length_of(unit.terms)
-    row = (key, length, "", path, "message", *rest)
+    row = (key, length, "", namespace, "message", number, *rest)
     terms: dict[str, list[int]] = {}
     for place, term in enumerate(unit.terms.split(" ")):
         terms.setdefault(term, []).append(place)
