@@ -4,8 +4,8 @@
     dense      square of the cosine of query and candidate
     context    what the messages around it add to both (legs.py)
     speaker    takes a share away from what others said, when the query names a speaker; never a filter
-    form       more for a message that says much, less for a text that ends in a question; more for one that names a time,
-               where the query asks when
+    form       more for a message that says much, less for a text that ends in a question, and for a reply of an assistant
+               or a tool, unless it is asked for; more for one that names a time, where the query asks when
     time       more for a message that was said at the time that the query names (dates)
 
     score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
@@ -36,9 +36,9 @@ from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
-__all__ = ["Hit", "Ranker", "RecallResult", "Scored", "needed", "rank", "ranking", "speakers_in", "weights_of", "without_names"]
+__all__ = ["Hit", "Ranker", "RecallResult", "Scored", "Weighed", "rank", "ranking", "speakers_in", "weighed", "without_names"]
 
-_NAME, _VERSION = "legs", 2
+_NAME, _VERSION = "legs", 3
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
 
 
@@ -56,11 +56,16 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         speaker: share taken from what was said by others than the speakers whom the query names.
         length: share added to a message for each e-fold of terms beyond 20 (taken for each below); at most 1.5 of it, or 2
             below. A record is short or long by how it was made.
-        question: share taken from what ends in a question mark.
+        question: share taken from what ends in a question mark; less from a text of more than 20 terms, which says more than
+            that.
+        reply: share taken from messages of the roles assistant and tool, unless the query asks for what was answered (English):
+            what somebody said of himself is evidence, and what he was told about it is not.
         when: share added to what says a time, for a query that asks when or how long. English.
         time: what is added for having been said on the very day that the query names; less for a less exact time. For what was
             said near that time and not within it, it decides the order only, and does not lift a score over a threshold.
-        threshold: score below which even the best candidate is no answer, and nothing is returned.
+        threshold: score below which even the best candidate is no answer, and nothing is returned; for a query of up to two
+            words that tell. Of one of n such words the fourth root of 2 / n of it: half of a long question is not held by
+            chance. (See `term_weights`; n is the effective number of terms, 1 / sum of squared weights.)
         lexical_threshold: the same where the dense leg did not run.
         tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
             since the best one may be among that.
@@ -79,12 +84,13 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     damping: float = 60.0
     speaker: float = 0.3
     length: float = 0.05
-    question: float = 0.15
+    question: float = 0.25
+    reply: float = 0.2
     when: float = 0.2
     time: float = 0.2
-    threshold: float = 0.195
-    lexical_threshold: float = 0.205
-    tail: float = 0.6
+    threshold: float = 0.25
+    lexical_threshold: float = 0.26
+    tail: float = 0.5
     least_units: int = 200
 
     def __post_init__(self) -> None:
@@ -163,6 +169,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         pending: how many things in scope have no vector yet and were found by their words only.
         empty_reason: why there is no hit; "" when there is one.
         legs: which ran: "lexical", "dense".
+        needed: what the best hit had to come to: the threshold for this query.
         tokens: of all lines, where a budget was given.
         left_out: what the budget had no room for, in the order of rank.
     """
@@ -171,6 +178,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     pending: int = 0
     empty_reason: str = ""
     legs: tuple[str, ...] = ()
+    needed: float = 0.0
     tokens: int = 0
     left_out: tuple[LeftOut, ...] = ()
 
@@ -242,62 +250,99 @@ def rank(
     """
     if k < 1:
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
-    dense = any(candidate.cosine is not None for candidate in found.candidates)
+    dense = _is_dense(found)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense
-    scored = _scored(found, query, names, terms, cues, ranker)
-    best, least = needed(found, ranker, beside=beside)
-    if not scored or max([each.worth for each in scored]) < best:
-        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, scored, best), legs=legs)
-    ranked = _once(_in_order([each for each in scored if each.worth >= least], now))
+    asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
+    scored = _scored(found, query, names, asked, cues, ranker)
+    if not scored or max([each.worth for each in scored]) < asked.needed:
+        why = _why_nothing(found, query, scored, asked.needed)
+        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=asked.needed)
+    ranked = _once(_in_order([each for each in scored if each.worth >= asked.least], now))
     hits = tuple([_hit(each) for each in ranked[:k]])
-    return RecallResult(hits=hits, pending=found.pending, legs=legs)
+    return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=asked.needed)
+
+
+class Weighed(msgspec.Struct, frozen=True):
+    """What a query asks of its answers.
+
+    Attributes:
+        weights: how telling each term is, as a share of the whole query.
+        spoken: what a message has at least that was said at the time that the query names.
+        leniency: which part of the ranker's threshold it takes.
+        needed, least: what the best hit must be worth, and what each must.
+    """
+
+    weights: dict[str, float]
+    spoken: float
+    leniency: float
+    needed: float
+    least: float
+
+
+def weighed(
+    found: Found,
+    query: str,
+    terms: tuple[str, ...],
+    *,
+    names: frozenset[str],
+    cues: Sequence[TimeCue],
+    beside: bool,
+    ranker: Ranker,
+) -> Weighed:
+    """See `rank` for the arguments."""
+    # Here and not above: whoever only names a Ranker needs no numpy.
+    from bethink.retrieval.legs import leniency, term_weights
+
+    dated = _dated(query, names, terms, cues)
+    parts = {term: ranker.asking for term in terms if term in asking_terms()} | dict.fromkeys(dated, ranker.dated)
+    weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
+    spoken = _SPOKEN if dated and parts.keys() >= set(terms) else 0.0
+    lenient = leniency(weights)
+    threshold = (ranker.threshold if _is_dense(found) else ranker.lexical_threshold) * lenient
+    least = threshold * ranker.tail
+    return Weighed(weights, spoken, lenient, round(least if beside else threshold, 6), least)
+
+
+def _is_dense(found: Found) -> bool:
+    return any(candidate.cosine is not None for candidate in found.candidates)
 
 
 def ranking(
     found: Found,
     query: str,
-    terms: tuple[str, ...],
+    asked: Weighed,
     *,
-    names: frozenset[str] = frozenset(),
-    cues: Sequence[TimeCue] = (),
+    names: frozenset[str],
+    cues: Sequence[TimeCue],
     now: datetime,
-    ranker: Ranker = DEFAULT,
+    ranker: Ranker,
 ) -> list[Scored]:
     """All that was found, in the order of `rank`, whatever its threshold."""
-    return _once(_in_order(_scored(found, query, names, terms, cues, ranker), now))
-
-
-def needed(found: Found, ranker: Ranker, *, beside: bool) -> tuple[float, float]:
-    """What one of the hits must be worth so that there are any, and what each of them must be worth."""
-    dense = any(candidate.cosine is not None for candidate in found.candidates)
-    threshold = ranker.threshold if dense else ranker.lexical_threshold
-    least = threshold * ranker.tail
-    return (least if beside else threshold), least
+    return _once(_in_order(_scored(found, query, names, asked, cues, ranker), now))
 
 
 def _scored(
-    found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
+    found: Found, query: str, named: frozenset[str], asked: Weighed, cues: Sequence[TimeCue], ranker: Ranker
 ) -> list[Scored]:
-    # Here and not above: whoever only names a Ranker needs no numpy.
     from bethink.retrieval.legs import legs_of
 
-    weights = weights_of(found, query, terms, named, cues, ranker)
-    asks_when = bool(_WHEN.search(query))
+    asks_when, asks_reply = bool(_WHEN.search(query)), bool(_REPLY.search(query))
     scored = []
-    for candidate, lexical, dense, context in legs_of(found, weights, ranker):
+    for candidate, lexical, dense, context in legs_of(found, asked.weights, ranker):
         total = lexical + context + (dense or 0.0)
         speaker = form = time = nearby = 0.0
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
             speaker = -ranker.speaker * total
             total += speaker
         if total:
-            form = _form(candidate, asks_when, ranker) * total
+            form = _form(candidate, asks_when, asks_reply, ranker) * total
             total += form
         # The time of a record is when it was made, perhaps long after what it tells of was said.
         if cues and candidate.kind == "message":
-            time = ranker.time * time_score(candidate.at, cues)
+            within = _said_within(candidate.at, cues)
+            time = ranker.time * time_score(candidate.at, cues) + max(0.0, asked.spoken - total) * within
             total += time
-            nearby = 0.0 if _said_within(candidate.at, cues) else time
+            nearby = 0.0 if within else time
         score, worth = total, total - nearby
         if total > 1:
             # What comes to more than 1 is scaled to 1.
@@ -309,28 +354,20 @@ def _scored(
     return scored
 
 
-def weights_of(
-    found: Found, query: str, terms: tuple[str, ...], named: frozenset[str], cues: Sequence[TimeCue], ranker: Ranker
-) -> dict[str, float]:
-    """How telling each term is, as a share of the whole query."""
-    from bethink.retrieval.legs import term_weights
-
-    parts = _parts(query, named, terms, cues, ranker)
-    return term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
+_SPOKEN = 1 / 3
+"""For a query that names a time and asks for nothing else, such as "What happened on 3 May?", what was said then has that much
+at least."""
 
 
-def _parts(
-    query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
-) -> dict[str, float]:
-    """Which terms count less, and how much of their weight they have."""
-    parts = {term: ranker.asking for term in terms if term in asking_terms()}
+def _dated(query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue]) -> list[str]:
+    """The terms that the query has only in the words of a time."""
     spans = [cue.span for cue in cues if cue.start is not None]
-    if spans:
-        for start, end in spans:
-            query = query[:start] + " " * (end - start) + query[end:]
-        others = frozenset(query_terms(query, names=named))
-        parts.update((term, ranker.dated) for term in terms if term not in others)
-    return parts
+    if not spans:
+        return []
+    for start, end in spans:
+        query = query[:start] + " " * (end - start) + query[end:]
+    others = frozenset(query_terms(query, names=named))
+    return [term for term in terms if term not in others]
 
 
 def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
@@ -338,6 +375,14 @@ def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
 
 
 _WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
+_GIVEN = "advised|explained|gave|given|listed|mentioned|proposed|provided|recommended|said|suggested|told|wrote"
+_GIFT = "advice|answer|explanation|recommendation|reply|response|suggestion"
+_REPLY = re.compile(
+    rf"\b(?:did|have|had) you\b|\byou(?:['’]ve| have| had)? (?:\w+ )?(?:{_GIVEN})\b|\byour (?:\w+ )?(?:{_GIFT})s?\b"
+    r"|\bassistant\b",
+    re.IGNORECASE,
+)
+_ANSWERING = frozenset({"assistant", "tool"})
 _SAID = """
 yesterday today tonight tomorrow last next ago week weekend month year day days since recently monday tuesday wednesday thursday
 friday saturday sunday january february march april may june july august september october november december
@@ -348,13 +393,15 @@ _SHORT, _LEAST, _MOST = 20, -2.0, 1.5
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
-def _form(candidate: Candidate, asks_when: bool, ranker: Ranker) -> float:
+def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranker) -> float:
     """What is added for the form of a text, as a share of what it has; more than -1."""
     share = 0.0
     if candidate.kind == "message":
         share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
     if candidate.text.rstrip().endswith(_QUESTION_MARKS):
-        share -= ranker.question
+        share -= ranker.question * min(1.0, _SHORT / max(1, candidate.length))
+    if candidate.speaker in _ANSWERING and not asks_reply:
+        share -= ranker.reply
     if asks_when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):
         share += ranker.when
     return max(-1.0, share)

@@ -15,7 +15,7 @@ import msgspec
 
 from bethink.models import Embedder, embed_queries
 from bethink.retrieval.dates import TimeCue, time_cues
-from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
+from bethink.retrieval.rank import Ranker, RecallResult, Weighed, rank, speakers_in, weighed, without_names
 from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Compare, Filter, Found, InView, Or, Scope, Search
 
@@ -64,6 +64,10 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     def beside(self) -> bool:
         """Whether there is something in view, which was not looked for."""
         return self.request.in_view is not None
+
+    def weighed(self, ranker: Ranker) -> Weighed:
+        """What the query asks of its answers."""
+        return weighed(self.found, self.query, self.terms, names=self.names, cues=self.cues, beside=self.beside, ranker=ranker)
 
 
 def look(

@@ -14,12 +14,12 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from bethink.retrieval.rank import Hit, Ranker, RecallResult, Scored, needed
+from bethink.retrieval.rank import Hit, RecallResult, Scored
 from bethink.retrieval.recall import Looked
 from bethink.storage.base import And, Candidate, Compare, Contains, Exists, Filter, In, Not, Or, passes
 from bethink.values import Namespace
 
-__all__ = ["Lender", "Placed", "Reason", "Step", "Term", "Why", "WhyNot", "obstacle", "places", "reasons", "thresholds"]
+__all__ = ["Lender", "Placed", "Reason", "Step", "Term", "Why", "WhyNot", "obstacle", "places", "reasons"]
 
 Step: TypeAlias = Literal[
     "stored",
@@ -170,11 +170,6 @@ def _by(values: Sequence[float | None]) -> list[int | None]:
     for place, (_, number) in enumerate(sorted(known, key=lambda each: (-each[0], each[1])), 1):
         found[number] = place
     return found
-
-
-def thresholds(looked: Looked, ranker: Ranker, ranked: Sequence[Scored]) -> tuple[float, float, float]:
-    """What the best is worth, what one hit must be worth, and what each must be."""
-    return (max((each.worth for each in ranked), default=0.0), *needed(looked.found, ranker, beside=looked.beside))
 
 
 def reasons(looked: Looked, ranked: Sequence[Scored], hits: Sequence[Hit]) -> tuple[Reason, ...]:

@@ -18,7 +18,7 @@ from bethink.models import TokenCounter
 from bethink.retrieval.grouping import Unit, grouped
 from bethink.retrieval.hits import Member, excerpt
 from bethink.retrieval.packing import SHORTEST, Passages, packed
-from bethink.retrieval.rank import Hit, RecallResult, weights_of
+from bethink.retrieval.rank import Hit, RecallResult
 from bethink.retrieval.recall import Looked, Searchable, answer, look
 from bethink.settings import check_choice
 from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fields_of, passes
@@ -110,8 +110,7 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
             ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted.where))
         if wanted.budget is None and not wanted.passages:
             return ranked
-        weights = weights_of(looked.found, looked.query, looked.terms, looked.names, looked.cues, engine.ranker)
-        passages = Passages(weights, engine.counter)
+        passages = Passages(looked.weighed(engine.ranker).weights, engine.counter)
         if wanted.budget is None:
             return passages.of(ranked)
         return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))

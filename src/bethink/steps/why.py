@@ -17,9 +17,9 @@ from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.records import AnyRecord
 from bethink.retrieval.grouping import Unit
-from bethink.retrieval.rank import RecallResult, Scored, ranking, weights_of
+from bethink.retrieval.rank import RecallResult, Scored, Weighed, ranking
 from bethink.retrieval.recall import Looked
-from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons, thresholds
+from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons
 from bethink.steps.answer import Wanted, answered, look_for, most_of
 from bethink.steps.recall import embed_some
 from bethink.storage.base import Get, Read, Scope, StoredMessage, StoredRecord, fields_of
@@ -46,12 +46,11 @@ def told(engine: Engine, looked: Looked, result: RecallResult, now: datetime) ->
     """What a search found and what was made of it, explained."""
     found = looked.found
     ranked = _ranked(engine, looked, now)
-    weights = weights_of(found, looked.query, looked.terms, looked.names, looked.cues, engine.ranker)
-    best, threshold, least = thresholds(looked, engine.ranker, ranked)
+    asked = looked.weighed(engine.ranker)
     return Why(
         query=looked.query,
         names=tuple(sorted(looked.names)),
-        terms={term: Term(weight, found.frequency.get(term, 0)) for term, weight in weights.items()},
+        terms={term: Term(weight, found.frequency.get(term, 0)) for term, weight in asked.weights.items()},
         times=tuple([(cue.start, cue.end, cue.relation) for cue in looked.cues]),
         legs=result.legs,
         paths=found.paths,
@@ -59,9 +58,9 @@ def told(engine: Engine, looked: Looked, result: RecallResult, now: datetime) ->
         pending=found.pending,
         candidates=len(found.candidates),
         limit=looked.request.limit,
-        best=best,
-        threshold=threshold,
-        least=least,
+        best=_best(ranked),
+        threshold=asked.needed,
+        least=asked.least,
         ranker=engine.ranker.fingerprint,
         result=result,
         hits=reasons(looked, ranked, result.hits),
@@ -193,13 +192,14 @@ def _fallen(
     placed = _placed(ranked, thing_id)
     if placed is None:
         return _beyond(engine, thing_id, wanted, looked, look, now)
-    best, threshold, least = thresholds(looked, engine.ranker, ranked)
-    if best < threshold:
-        detail = f"the best candidate is worth {best:.3f}, below the threshold of {threshold:.3f}, so nothing answers"
-        return _below(engine, looked, thing_id, placed, best, threshold, detail)
-    if placed.worth < least:
-        detail = f"it is worth {placed.worth:.3f}, {least - placed.worth:.3f} below the {least:.3f} that each hit needs"
-        return _below(engine, looked, thing_id, placed, best, least, detail)
+    asked, best = looked.weighed(engine.ranker), _best(ranked)
+    if best < asked.needed:
+        detail = f"the best candidate is worth {best:.3f}, below the threshold of {asked.needed:.3f}, so nothing answers"
+        return _below(engine, looked, thing_id, placed, best, asked, detail)
+    if placed.worth < asked.least:
+        short = asked.least - placed.worth
+        detail = f"it is worth {placed.worth:.3f}, {short:.3f} below the {asked.least:.3f} that each hit needs"
+        return _below(engine, looked, thing_id, placed, best, asked, detail)
     whole = answered(engine, looked, replace(wanted, k=len(ranked), budget=None, passages=False), now=now)
     place = _rank(whole, thing_id) or placed.rank
     most = most_of(engine, wanted)
@@ -229,20 +229,25 @@ def _fallen(
     raise AssertionError("what is no hit fell at one of the steps")
 
 
-def _below(engine: Engine, looked: Looked, thing_id: str, placed: Placed, best: float, needed: float, detail: str) -> WhyNot:
+def _below(engine: Engine, looked: Looked, thing_id: str, placed: Placed, best: float, asked: Weighed, detail: str) -> WhyNot:
     """Of a candidate that is worth too little, or of which the best is."""
     tail = engine.ranker.tail
-    enough = _floor(min(best, placed.worth / tail) if tail else best)
+    enough = min(best, placed.worth / tail) if tail else best
+    threshold = _floor(min(1.0, enough / asked.leniency))
     dense = any(candidate.cosine is not None for candidate in looked.found.candidates)
     return WhyNot(
         id=thing_id,
         step="threshold",
         detail=detail,
-        change=f"a ranker with a {'threshold' if dense else 'lexical_threshold'} of {enough}",
+        change=f"a ranker with a {'threshold' if dense else 'lexical_threshold'} of {threshold}",
         placed=placed,
-        needed=needed,
-        threshold=enough,
+        needed=asked.needed if best < asked.needed else asked.least,
+        threshold=threshold,
     )
+
+
+def _best(ranked: Sequence[Scored]) -> float:
+    return max([each.worth for each in ranked], default=0.0)
 
 
 def _floor(value: float) -> float:
@@ -287,9 +292,8 @@ def _least_k(engine: Engine, thing_id: str, wanted: Wanted, place: int, look: Ca
 
 
 def _ranked(engine: Engine, looked: Looked, now: datetime) -> list[Scored]:
-    return ranking(
-        looked.found, looked.query, looked.terms, names=looked.names, cues=looked.cues, now=now, ranker=engine.ranker
-    )
+    asked = looked.weighed(engine.ranker)
+    return ranking(looked.found, looked.query, asked, names=looked.names, cues=looked.cues, now=now, ranker=engine.ranker)
 
 
 def _placed(ranked: Sequence[Scored], thing_id: str) -> Placed | None:

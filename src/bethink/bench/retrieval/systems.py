@@ -90,6 +90,7 @@ class Bethink:
         store = SqliteStore(str(Path(self._folder.name, "memory.db")), durability="normal")
         self._clock = FrozenClock()
         self._ranking = Memory(store=store, embedder=embedder, ranker=unlimited(ranker), clock=self._clock)
+        self._ranker = ranker
         self._answering = Memory(store=store, embedder=embedder, ranker=ranker, clock=self._clock)
         self._place: dict[tuple[str, int], int] = {}
         self._end = self._clock.now()
@@ -109,9 +110,11 @@ class Bethink:
     def ask(self, question: Question, k: int) -> list[Found]:
         return self._found(self._recall(self._ranking, question, k))
 
-    def answer(self, question: Question, k: int) -> list[Found]:
-        """With the threshold on."""
-        return self._found(self._recall(self._answering, question, k))
+    def answer(self, question: Question, k: int) -> tuple[list[Found], float]:
+        """With the threshold on; and the part of the ranker's own threshold that this question had to pass."""
+        result = self._recall(self._answering, question, k)
+        own = self._ranker.threshold if "dense" in result.legs else self._ranker.lexical_threshold
+        return self._found(result), result.needed / own if own else 1.0
 
     def packed(self, question: Question, budget: int) -> list[Found]:
         """As many as fit into a budget, no threshold."""
