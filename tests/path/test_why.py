@@ -78,9 +78,9 @@ def test_the_parts_of_a_score_sum_to_it(told: Why) -> None:
 
 
 def test_it_says_what_the_best_was_worth_and_what_it_had_to_be(told: Why) -> None:
+    ranker = Ranker()
     assert told.best == told.hits[0].placed.worth
-    assert told.threshold == told.result.needed
-    assert told.least == pytest.approx(told.threshold * Ranker().tail, abs=1e-6)
+    assert (told.threshold, told.least) == (ranker.lexical_threshold, ranker.lexical_threshold * ranker.tail)
 
 
 def test_by_meaning_ranks_by_the_cosine_alone() -> None:

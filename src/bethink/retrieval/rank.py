@@ -250,7 +250,7 @@ def rank(
     """
     if k < 1:
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
-    dense = _is_dense(found)
+    dense = any(candidate.cosine is not None for candidate in found.candidates)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense
     asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
     scored = _scored(found, query, names, asked, cues, ranker)
@@ -263,13 +263,14 @@ def rank(
 
 
 class Weighed(msgspec.Struct, frozen=True):
-    """What a query asks of its answers.
+    """What ranking makes of a query, given what was found.
 
     Attributes:
         weights: how telling each term is, as a share of the whole query.
-        spoken: what a message has at least that was said at the time that the query names.
-        leniency: which part of the ranker's threshold it takes.
-        needed, least: what the best hit must be worth, and what each must.
+        spoken: what is given at least to what was said at a time that the query names.
+        leniency: the part of a threshold that this query has to pass.
+        needed: what one of the hits must be worth so that there are any.
+        least: what each of them must be worth.
     """
 
     weights: dict[str, float]
@@ -289,41 +290,44 @@ def weighed(
     beside: bool,
     ranker: Ranker,
 ) -> Weighed:
-    """See `rank` for the arguments."""
-    # Here and not above: whoever only names a Ranker needs no numpy.
+    """What `rank` makes of a query; for the arguments see there."""
     from bethink.retrieval.legs import leniency, term_weights
 
     dated = _dated(query, names, terms, cues)
     parts = {term: ranker.asking for term in terms if term in asking_terms()} | dict.fromkeys(dated, ranker.dated)
     weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
-    spoken = _SPOKEN if dated and parts.keys() >= set(terms) else 0.0
-    lenient = leniency(weights)
-    threshold = (ranker.threshold if _is_dense(found) else ranker.lexical_threshold) * lenient
+    dense = any(candidate.cosine is not None for candidate in found.candidates)
+    part = leniency(weights)
+    threshold = (ranker.threshold if dense else ranker.lexical_threshold) * part
     least = threshold * ranker.tail
-    return Weighed(weights, spoken, lenient, round(least if beside else threshold, 6), least)
-
-
-def _is_dense(found: Found) -> bool:
-    return any(candidate.cosine is not None for candidate in found.candidates)
+    return Weighed(
+        weights=weights,
+        spoken=_SPOKEN if dated and parts.keys() >= set(terms) else 0.0,
+        leniency=part,
+        needed=round(least if beside else threshold, 6),
+        least=least,
+    )
 
 
 def ranking(
     found: Found,
     query: str,
-    asked: Weighed,
+    terms: tuple[str, ...],
     *,
-    names: frozenset[str],
-    cues: Sequence[TimeCue],
+    names: frozenset[str] = frozenset(),
+    cues: Sequence[TimeCue] = (),
     now: datetime,
-    ranker: Ranker,
+    ranker: Ranker = DEFAULT,
 ) -> list[Scored]:
     """All that was found, in the order of `rank`, whatever its threshold."""
+    asked = weighed(found, query, terms, names=names, cues=cues, beside=False, ranker=ranker)
     return _once(_in_order(_scored(found, query, names, asked, cues, ranker), now))
 
 
 def _scored(
     found: Found, query: str, named: frozenset[str], asked: Weighed, cues: Sequence[TimeCue], ranker: Ranker
 ) -> list[Scored]:
+    # Here and not above: whoever only names a Ranker needs no numpy.
     from bethink.retrieval.legs import legs_of
 
     asks_when, asks_reply = bool(_WHEN.search(query)), bool(_REPLY.search(query))

@@ -19,7 +19,7 @@ from bethink.retrieval.rank import Ranker, RecallResult, Weighed, rank, speakers
 from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Compare, Filter, Found, InView, Or, Scope, Search
 
-__all__ = ["Looked", "Searchable", "answer", "look", "recall"]
+__all__ = ["Looked", "Searchable", "answer", "look", "recall", "weighed_for"]
 
 replace = msgspec.structs.replace
 
@@ -65,10 +65,6 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
         """Whether there is something in view, which was not looked for."""
         return self.request.in_view is not None
 
-    def weighed(self, ranker: Ranker) -> Weighed:
-        """What the query asks of its answers."""
-        return weighed(self.found, self.query, self.terms, names=self.names, cues=self.cues, beside=self.beside, ranker=ranker)
-
 
 def look(
     query: str,
@@ -109,6 +105,13 @@ def look(
             at_the_time = then if where is None else where & then
             found = _joined(found, search(replace(request, limit=_AT_THE_TIME, around=0, where=at_the_time)))
     return Looked(query=query, names=names, terms=terms, cues=cues, request=request, then=then, found=found)
+
+
+def weighed_for(looked: Looked, ranker: Ranker) -> Weighed:
+    """What ranking makes of the query."""
+    return weighed(
+        looked.found, looked.query, looked.terms, names=looked.names, cues=looked.cues, beside=looked.beside, ranker=ranker
+    )
 
 
 def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime) -> RecallResult:

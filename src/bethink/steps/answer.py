@@ -19,7 +19,7 @@ from bethink.retrieval.grouping import Unit, grouped
 from bethink.retrieval.hits import Member, excerpt
 from bethink.retrieval.packing import SHORTEST, Passages, packed
 from bethink.retrieval.rank import Hit, RecallResult
-from bethink.retrieval.recall import Looked, Searchable, answer, look
+from bethink.retrieval.recall import Looked, Searchable, answer, look, weighed_for
 from bethink.settings import check_choice
 from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fields_of, passes
 
@@ -110,7 +110,7 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
             ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted.where))
         if wanted.budget is None and not wanted.passages:
             return ranked
-        passages = Passages(looked.weighed(engine.ranker).weights, engine.counter)
+        passages = Passages(weighed_for(looked, engine.ranker).weights, engine.counter)
         if wanted.budget is None:
             return passages.of(ranked)
         return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))

@@ -17,8 +17,8 @@ from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.records import AnyRecord
 from bethink.retrieval.grouping import Unit
-from bethink.retrieval.rank import RecallResult, Scored, Weighed, ranking
-from bethink.retrieval.recall import Looked
+from bethink.retrieval.rank import RecallResult, Scored, ranking
+from bethink.retrieval.recall import Looked, weighed_for
 from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons
 from bethink.steps.answer import Wanted, answered, look_for, most_of
 from bethink.steps.recall import embed_some
@@ -46,7 +46,7 @@ def told(engine: Engine, looked: Looked, result: RecallResult, now: datetime) ->
     """What a search found and what was made of it, explained."""
     found = looked.found
     ranked = _ranked(engine, looked, now)
-    asked = looked.weighed(engine.ranker)
+    asked = weighed_for(looked, engine.ranker)
     return Why(
         query=looked.query,
         names=tuple(sorted(looked.names)),
@@ -192,14 +192,14 @@ def _fallen(
     placed = _placed(ranked, thing_id)
     if placed is None:
         return _beyond(engine, thing_id, wanted, looked, look, now)
-    asked, best = looked.weighed(engine.ranker), _best(ranked)
-    if best < asked.needed:
-        detail = f"the best candidate is worth {best:.3f}, below the threshold of {asked.needed:.3f}, so nothing answers"
-        return _below(engine, looked, thing_id, placed, best, asked, detail)
-    if placed.worth < asked.least:
-        short = asked.least - placed.worth
-        detail = f"it is worth {placed.worth:.3f}, {short:.3f} below the {asked.least:.3f} that each hit needs"
-        return _below(engine, looked, thing_id, placed, best, asked, detail)
+    best, asked = _best(ranked), weighed_for(looked, engine.ranker)
+    threshold, least = asked.needed, asked.least
+    if best < threshold:
+        detail = f"the best candidate is worth {best:.3f}, below the threshold of {threshold:.3f}, so nothing answers"
+        return _below(engine, looked, thing_id, placed, best, threshold, detail)
+    if placed.worth < least:
+        detail = f"it is worth {placed.worth:.3f}, {least - placed.worth:.3f} below the {least:.3f} that each hit needs"
+        return _below(engine, looked, thing_id, placed, best, least, detail)
     whole = answered(engine, looked, replace(wanted, k=len(ranked), budget=None, passages=False), now=now)
     place = _rank(whole, thing_id) or placed.rank
     most = most_of(engine, wanted)
@@ -229,25 +229,20 @@ def _fallen(
     raise AssertionError("what is no hit fell at one of the steps")
 
 
-def _below(engine: Engine, looked: Looked, thing_id: str, placed: Placed, best: float, asked: Weighed, detail: str) -> WhyNot:
+def _below(engine: Engine, looked: Looked, thing_id: str, placed: Placed, best: float, needed: float, detail: str) -> WhyNot:
     """Of a candidate that is worth too little, or of which the best is."""
     tail = engine.ranker.tail
-    enough = min(best, placed.worth / tail) if tail else best
-    threshold = _floor(min(1.0, enough / asked.leniency))
+    enough = _floor(min(1.0, (min(best, placed.worth / tail) if tail else best) / weighed_for(looked, engine.ranker).leniency))
     dense = any(candidate.cosine is not None for candidate in looked.found.candidates)
     return WhyNot(
         id=thing_id,
         step="threshold",
         detail=detail,
-        change=f"a ranker with a {'threshold' if dense else 'lexical_threshold'} of {threshold}",
+        change=f"a ranker with a {'threshold' if dense else 'lexical_threshold'} of {enough}",
         placed=placed,
-        needed=asked.needed if best < asked.needed else asked.least,
-        threshold=threshold,
+        needed=needed,
+        threshold=enough,
     )
-
-
-def _best(ranked: Sequence[Scored]) -> float:
-    return max([each.worth for each in ranked], default=0.0)
 
 
 def _floor(value: float) -> float:
@@ -291,9 +286,15 @@ def _least_k(engine: Engine, thing_id: str, wanted: Wanted, place: int, look: Ca
         place = rank
 
 
+def _best(ranked: Sequence[Scored]) -> float:
+    """What the best is worth."""
+    return max([each.worth for each in ranked], default=0.0)
+
+
 def _ranked(engine: Engine, looked: Looked, now: datetime) -> list[Scored]:
-    asked = looked.weighed(engine.ranker)
-    return ranking(looked.found, looked.query, asked, names=looked.names, cues=looked.cues, now=now, ranker=engine.ranker)
+    return ranking(
+        looked.found, looked.query, looked.terms, names=looked.names, cues=looked.cues, now=now, ranker=engine.ranker
+    )
 
 
 def _placed(ranked: Sequence[Scored], thing_id: str) -> Placed | None:
