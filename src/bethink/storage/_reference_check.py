@@ -104,3 +104,5 @@ def _of_unit(state: State, unit: Unit) -> Iterator[str]:
         yield "stands for something that is not there"
     if unit.vector is not None and (state.embedder is None or len(unit.vector) != 4 * state.embedder.dimension):
         yield "has a vector that is not of the bound embedder"
+    if unit.tokens is not None and len(unit.tokens[1]) % unit.tokens[0].dimension:
+        yield "has vectors of tokens that are not whole"

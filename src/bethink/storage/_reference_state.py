@@ -78,6 +78,8 @@ class Unit(msgspec.Struct, frozen=True):
     thread_id: str = ""
     seq: int = 0
     vector: bytes | None = None
+    tokens: tuple[Fingerprint, bytes] | None = None
+    """Vectors of its tokens, with their space."""
 
 
 @dataclass

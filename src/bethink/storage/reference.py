@@ -79,7 +79,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.derive import nodes_within, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
-from bethink.storage.vectors import check_vectors
+from bethink.storage.vectors import check_tokens, check_vectors
 from bethink.threads import ThreadInfo, place
 from bethink.values import Namespace
 
@@ -211,7 +211,7 @@ class ReferenceStore:
                 if not replace:
                     raise mismatch(state.embedder, fingerprint)
                 for number, unit in state.units.items():
-                    state.units[number] = msgspec.structs.replace(unit, vector=None)
+                    state.units[number] = msgspec.structs.replace(unit, vector=None, tokens=None)
             state.embedder = fingerprint
 
     def close(self) -> None:
@@ -425,10 +425,18 @@ def _put(state: State, request: Put) -> None:
     for call in request.calls:
         if (request.namespace, call.thread_id) in state.threads:
             state.calls[state.number()] = (request.namespace, call)
+    _put_vectors(state, request)
+
+
+def _put_vectors(state: State, request: Put) -> None:
     if request.vectors:
         check_vectors([vector for _, vector in request.vectors], state.embedder.dimension if state.embedder else None)
     for number, vector in request.vectors:
-        _embed(state, request.namespace, number, vector)
+        _embed(state, request.namespace, number, vector=vector)
+    if request.tokens is not None:
+        check_tokens(request.tokens)
+        for number, data in request.tokens.of:
+            _embed(state, request.namespace, number, tokens=(request.tokens.space, data))
 
 
 def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
@@ -483,7 +491,7 @@ def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
     state.put_record(namespace, replace(record, access_count=record.access_count + 1, last_accessed=last))
 
 
-def _embed(state: State, namespace: Namespace, number: int, vector: bytes) -> None:
+def _embed(state: State, namespace: Namespace, number: int, **given: object) -> None:
     unit = state.units.get(number)
     if unit is not None and in_scope(unit.namespace, Scope(namespace, subtree=True)):
-        state.units[number] = replace(unit, vector=vector)
+        state.units[number] = replace(unit, **given)

@@ -22,6 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from bethink.errors import BethinkError
 from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
+from bethink.models import Fingerprint
 from bethink.models.language import Call, Usage
 from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
@@ -51,6 +52,7 @@ from bethink.storage.base import (
     Scope,
     Search,
     Store,
+    TokenVectors,
     Transcript,
     What,
 )
@@ -68,6 +70,7 @@ T = TypeVar("T")
 _NAMESPACES: tuple[Namespace, ...] = (("a",), ("a", "b"), ("ab",))
 _EVERYTHING = Scope((), subtree=True)
 _EMBEDDER = HashEmbedder()
+_TOKENS = Fingerprint("tokens", 2, "")
 
 # One namespace and one thread come more often than the others, so that something builds up.
 _namespaces = st.sampled_from((("a",), ("a",), ("a",), ("a", "b"), ("ab",)))
@@ -510,10 +513,25 @@ class StoreMachine(RuleBasedStateMachine):
             waiting = _scan(store, "pending", Scope(namespace))
             texts = sorted({unit.text for unit in waiting})[:amount]
             vectors = tuple((unit.unit, _EMBEDDER.stored(unit.text)) for unit in waiting if unit.text in texts)
-            store.put(Put(namespace=namespace, vectors=vectors))
+            # Half of them with tokens from the start.
+            tokens = tuple((unit.unit, _tokens(unit.text)) for unit in waiting if unit.text in texts[::2])
+            store.put(Put(namespace=namespace, vectors=vectors, tokens=TokenVectors(_TOKENS, tokens)))
             return texts
 
         self.both(embed)
+
+    @rule(namespace=_namespaces, amount=st.integers(1, 8))
+    def give_tokens(self, namespace: Namespace, amount: int) -> None:
+        """Vectors of their tokens for some of the units that have a vector and none."""
+
+        def give(store: Store) -> list[str]:
+            waiting = _scan(store, "pending", Scope(namespace), tokens=_TOKENS)
+            texts = sorted({unit.text for unit in waiting})[:amount]
+            tokens = tuple((unit.unit, _tokens(unit.text)) for unit in waiting if unit.text in texts)
+            store.put(Put(namespace=namespace, tokens=TokenVectors(_TOKENS, tokens)))
+            return texts
+
+        self.both(give)
 
     # -- search, forget, reopen -------------------------------------------------------------------------------------------
 
@@ -538,6 +556,7 @@ class StoreMachine(RuleBasedStateMachine):
             around=around,
             current=current,
             where=where,
+            tokens=_TOKENS,
         )
         self.both(lambda store: store.search(request), _comparable)
 
@@ -678,9 +697,14 @@ def _contents(store: Store) -> dict[str, object]:
     return contents
 
 
-def _scan(store: Store, what: What, scope: Scope) -> list[Any]:
+def _tokens(text: str) -> bytes:
+    """Two bytes for each word."""
+    return b"".join(word.encode()[:1] * 2 for word in text.split())
+
+
+def _scan(store: Store, what: What, scope: Scope, **options: Any) -> list[Any]:
     """Every item, in pages of three so that paging is used too."""
-    request = Scan(what=what, scope=scope, limit=3)
+    request = Scan(what=what, scope=scope, limit=3, **options)
     items: list[Any] = []
     while True:
         page = store.scan(request)

@@ -22,6 +22,7 @@ _PARTS = (
     "_filters",
     "_marks",
     "_states",
+    "_tokens",
     "_usage",
     "_vectors",
 )
@@ -47,6 +48,7 @@ from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
 from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
+from bethink.testing._contract_tokens import TokenContract  # noqa: E402
 from bethink.testing._contract_usage import UsageContract  # noqa: E402
 from bethink.testing._contract_vectors import VectorContract  # noqa: E402
 
@@ -85,6 +87,7 @@ class StoreContract(
     StateContract,
     ForgetStateContract,
     ForkStateContract,
+    TokenContract,
     UsageContract,
     WholeStoreContract,
 ):

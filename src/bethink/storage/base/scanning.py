@@ -32,6 +32,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
+        tokens: for pending units: those that have a vector and no token vectors of this space, in place of those without
+            a vector. Looks at every unit of the scope.
     """
 
     what: What
@@ -44,10 +46,11 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = False
     pinned: bool = False
     behind: bool = False
+    tokens: Fingerprint | None = None
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A unit that waits for its vector: its number and the text to embed."""
+    """A unit that waits for its vector, or for those of its tokens: its number and the text to embed."""
 
     unit: int
     text: str

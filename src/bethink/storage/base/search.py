@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from bethink.messages import Trust
+from bethink.models import Fingerprint
 from bethink.records import RecordKind
 from bethink.storage.base.filters import Filter
 from bethink.storage.base.scope import Scope
@@ -51,6 +52,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
           are no candidates; they are `beside` them, since a message says what it says whoever asks.
         - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
+        - with `tokens`, candidates and those beside them bring along the vectors of their tokens, if they have any of that
+          space.
     """
 
     scope: Scope
@@ -62,6 +65,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = True
     in_view: InView | None = None
     where: Filter | None = None
+    tokens: Fingerprint | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +75,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         positions: where each query term stands among its terms, from 0 (absent: nowhere).
         length: how many terms it has in all.
         cosine: similarity to the query's vector, -1 to 1; None if it has no vector (yet) or none was asked for.
+        tokens: vectors of its tokens (see `TokenVectors`); None if it has none of the space asked for, or none was.
     """
 
     kind: Literal["message"] | RecordKind
@@ -85,6 +90,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     positions: dict[str, tuple[int, ...]]
     length: int
     cosine: float | None = None
+    tokens: bytes | None = None
 
     @property
     def counts(self) -> dict[str, int]:

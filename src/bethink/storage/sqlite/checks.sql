@@ -113,6 +113,11 @@ WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0) OR n.
 SELECT 'vector row ' || v.id FROM vectors v LEFT JOIN units u ON u.id = v.unit
 WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired;
 
+-- name: tokens_astray
+-- has no unit or no space, or is not as long as whole vectors are
+SELECT 'tokens of unit ' || t.unit FROM tokens t LEFT JOIN token_spaces s ON s.id = t.space
+WHERE s.id IS NULL OR length(t.data) % s.dimension <> 0 OR NOT EXISTS (SELECT 1 FROM units u WHERE u.id = t.unit);
+
 -- name: unit_neither_pending_nor_embedded
 -- has no vector and does not wait for one, or both
 SELECT 'unit ' || id FROM units WHERE (id IN (SELECT unit FROM vectors)) = (id IN (SELECT unit FROM pending));

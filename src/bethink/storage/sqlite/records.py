@@ -25,7 +25,7 @@ from bethink.storage.base import (
     StoredRecord,
 )
 from bethink.storage.derive import terms_of, thread_of
-from bethink.storage.sqlite import checkpoints
+from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import message_numbers, shorten
@@ -97,6 +97,8 @@ def put(database: Database, request: Put) -> None:
     if request.vectors:
         bound = embedder(database)
         embed(database, namespace, request.vectors, bound.dimension if bound else None)
+    if request.tokens is not None:
+        tokens.add(database, namespace, request.tokens)
 
 
 def _add_usage(database: Database, namespace: int, request: Put) -> None:
@@ -302,7 +304,9 @@ def _checkpoints(request: Scan) -> _Plan:
     return sql, (request.thread_id,), lambda row: checkpoints.info_of(row[1:])
 
 
-def _pending(_: Scan) -> _Plan:
+def _pending(request: Scan) -> _Plan:
+    if request.tokens is not None:
+        return q.scan_without_tokens, (tokens.space_key(request.tokens),), _pending_item
     return q.scan_pending, (), _pending_item
 
 

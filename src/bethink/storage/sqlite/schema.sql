@@ -247,6 +247,19 @@ CREATE TABLE vectors (
 
 CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired, code);
 
+-- Vectors of the tokens of a unit, of whichever space they came last; see tokens.py. Apart from `vectors`, since few have them.
+CREATE TABLE token_spaces (
+    id          INTEGER PRIMARY KEY,
+    dimension   INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL UNIQUE -- JSON
+) STRICT;
+
+CREATE TABLE tokens (
+    unit  INTEGER PRIMARY KEY REFERENCES units (id),
+    space INTEGER NOT NULL REFERENCES token_spaces (id),
+    data  BLOB NOT NULL -- a signed byte for each component, token after token
+) STRICT;
+
 -- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
 -- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "retired" if it is.
 CREATE VIRTUAL TABLE lexicon USING fts5 (

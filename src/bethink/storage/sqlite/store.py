@@ -336,6 +336,7 @@ def _bind(database: Database, fingerprint: Fingerprint, replace: bool) -> None:
         if not replace:
             raise mismatch(bound, fingerprint)
         database.execute(q.drop_all_vectors)
+        database.execute(q.drop_all_tokens)
         database.execute(q.unembed_units)
         database.execute(q.unembed_namespaces)
     database.execute(q.set_meta, ("embedder", encode(fingerprint)))

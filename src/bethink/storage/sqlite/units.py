@@ -136,6 +136,7 @@ def drop_units(database: Database, units: Collection[int]) -> None:
         )
     database.executemany(q.unindex_unit, unindexed)
     database.execute(q.drop_vectors, (chosen,))
+    database.execute(q.drop_tokens, (chosen,))
     database.execute(q.drop_pending, (chosen,))
     database.execute(q.drop_units, (chosen,))
     database.execute(q.remember_unit, (max(units),))
