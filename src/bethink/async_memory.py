@@ -92,7 +92,7 @@ class AsyncMemory:
         *,
         namespace: Sequence[str] = ("default",),
         settings: Settings | None = None,
-        embedder: Embedder | str | None = "auto",
+        embedder: Embedder | str | Sequence[Embedder | str] | None = "auto",
         counter: TokenCounter | None = None,
         for_model: str = "",
         clock: Clock | None = None,
@@ -227,8 +227,8 @@ class AsyncMemory:
     async def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
         return await _hop(self._sync.flush, progress=progress)
 
-    async def reembed(self, *, progress: Callable[[int], None] | None = None) -> int:
-        return await _hop(self._sync.reembed, progress=progress)
+    async def reembed(self, embedder: Embedder | str | None = None, *, progress: Callable[[int], None] | None = None) -> int:
+        return await _hop(self._sync.reembed, embedder, progress=progress)
 
     async def export(self) -> AsyncIterator[bytes]:
         lines = self._sync.export()

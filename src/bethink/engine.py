@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from threading import Lock
-from typing import Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.errors import EmbedderMismatch, InvalidInput
+from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
-from bethink.models import Clock, Embedder, TokenCounter
+from bethink.models import Clock, Embedder, Fingerprint, TokenCounter, mismatch
 from bethink.models.cached import CachedCounter, CachedEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.models.measure import Measure, counter_for
@@ -37,7 +37,7 @@ from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
 
-__all__ = ["Engine", "Known", "ReadState", "Watcher"]
+__all__ = ["Bound", "Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -86,6 +86,13 @@ class Watcher(Protocol):
         ...
 
 
+class Bound(NamedTuple):
+    """An embedder, and the space of the database that is its own, under the fingerprint that is stored there."""
+
+    embedder: CachedEmbedder
+    space: Fingerprint
+
+
 class ReadState(msgspec.Struct, frozen=True):
     """A state as it was read at a revision of its namespace's records, and the entries that it adds up from, by id."""
 
@@ -95,7 +102,7 @@ class ReadState(msgspec.Struct, frozen=True):
 
 
 class Engine:
-    """Store, clock, counter, embedder, language model, settings, ranker. Safe to use from many threads.
+    """Store, clock, counter, embedders, language model, settings, ranker. Safe to use from many threads.
 
     `counter` counts what is stored, `measure` what a context costs.
 
@@ -114,7 +121,7 @@ class Engine:
         *,
         clock: Clock,
         counter: TokenCounter | None,
-        embedder: Embedder | None,
+        embedders: Sequence[Embedder],
         settings: Settings,
         ranker: Ranker,
         language_model: LanguageModel | AsyncLanguageModel | None = None,
@@ -129,7 +136,7 @@ class Engine:
         self._measure = Measure(self.counter, for_model)
         self._counters = {self.counter.name: self.counter}
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
-        self.embedder = None if embedder is None else CachedEmbedder(embedder)
+        self._embedders = tuple([CachedEmbedder(each) for each in embedders])
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
         self.limits = limits
@@ -139,7 +146,7 @@ class Engine:
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
         self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
         self.states: _Last[tuple[Namespace, str], ReadState] = _Last(_NAMESPACES)
-        self._bound = False
+        self._bound: Bound | None = None
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
         """Which of the lines `compaction.extractive.choose` chooses, by position.
@@ -184,8 +191,8 @@ class Engine:
             receipt = self.store.forget(request)
         for counter in list(self._counters.values()):
             counter.forget()
-        if self.embedder is not None:
-            self.embedder.forget()
+        for embedder in self._embedders:
+            embedder.forget()
         self._choices.clear()
         self._known.clear()
         self.counted.clear()
@@ -242,23 +249,61 @@ class Engine:
     def _model_timeout(self) -> float | None:
         return None if self.settings.model_timeout is None else self.settings.model_timeout.total_seconds()
 
-    def bound_embedder(self, *, replace: bool = False) -> CachedEmbedder | None:
-        """The embedder, once the database has agreed that its vectors are this one's; None where there is none.
+    @property
+    def embedder(self) -> CachedEmbedder | None:
+        """The first of the embedders, which a new database is bound to; None where there is none."""
+        return self._embedders[0] if self._embedders else None
+
+    def in_space(self, act: Callable[[Bound | None], _T]) -> _T:
+        """Do something with the embedder whose space is the database's, or None where there is no embedder. It is done again,
+        once, if the database refuses that space by now: another process may have changed the model for one that is here too.
 
         Raises:
-            EmbedderMismatch: the database holds another's; `replace` drops them.
+            EmbedderMismatch: the database holds vectors of none of the embedders.
         """
-        if self.embedder is not None and (replace or not self._bound):
-            given = self.embedder.fingerprint
-            try:
-                self.store.bind_embedder(given, replace=replace)
-            except EmbedderMismatch as mismatch:
-                # Two runs of one model are never quite equal. What the database remembers stays as it is.
-                if mismatch.bound is None or not given.same_space(mismatch.bound):
-                    raise
-                self.store.bind_embedder(mismatch.bound)
-            self._bound = True
-        return self.embedder
+        bound = self._bound or self._bind()
+        try:
+            return act(bound)
+        except EmbedderMismatch:
+            self._bound = None
+            return act(self._bind())
+
+    def _bind(self) -> Bound | None:
+        if not self._embedders:
+            return None
+        if not (spaces := self.store.spaces()):
+            # Another process may be first.
+            with suppress(EmbedderMismatch):
+                self.store.bind_embedder(self._embedders[0].fingerprint)
+            spaces = self.store.spaces()
+        # The current one first, then the one that is being filled. Two runs of one model are never quite equal; what the
+        # database remembers stays as it is.
+        for space in spaces:
+            for embedder in self._embedders:
+                if embedder.fingerprint.same_space(space.fingerprint):
+                    self._bound = Bound(embedder, space.fingerprint)
+                    return self._bound
+        raise mismatch(spaces[0].fingerprint, self._embedders[0].fingerprint)
+
+    def target(self, given: Embedder | None) -> Bound:
+        """The embedder to fill a space with: the one given, which is at hand from now on, or else the first. It has the space
+        that is its own already, or is to have a new one.
+
+        Raises:
+            MissingExtra: there is none.
+        """
+        if given is not None:
+            self._embedders = (*self._embedders, CachedEmbedder(given))
+        if not self._embedders:
+            raise MissingExtra("embedding", "minilm")
+        embedder = self._embedders[0 if given is None else -1]
+        own = [space.fingerprint for space in self.store.spaces() if embedder.fingerprint.same_space(space.fingerprint)]
+        return Bound(embedder, own[0] if own else embedder.fingerprint)
+
+    def adopt(self, target: Bound) -> None:
+        """Its space is the current one: it comes first from now on."""
+        self._embedders = (target.embedder, *[each for each in self._embedders if each is not target.embedder])
+        self._bound = target
 
     def pages(self, scan: Scan) -> Iterator[Scanned]:
         """Every item of a scan, page after page."""

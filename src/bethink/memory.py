@@ -95,7 +95,8 @@ class Memory:
         settings: budgets, triggers, sizes (see `Settings`).
         embedder: makes the vectors that are searched by meaning: an `Embedder`, or a name such as "minilm" or "openai:MODEL"
             (see `models.named`). "auto" takes the default one if its extra is installed, and none otherwise; None searches
-            words alone.
+            words alone. Of a list of several the one is used whose vectors the database holds, now and after a change of the
+            model (`reembed`); a new database takes the first.
         counter: counts tokens, for every model. By default as `for_model` says, or the built-in one, which errs upwards.
         for_model: the name of the model that reads the contexts, such as "gpt-4o": its frames, images and tools are counted as
             its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").
@@ -120,7 +121,7 @@ class Memory:
         *,
         namespace: Sequence[str] = ("default",),
         settings: Settings | None = None,
-        embedder: Embedder | str | None = "auto",
+        embedder: Embedder | str | Sequence[Embedder | str] | None = "auto",
         counter: TokenCounter | None = None,
         for_model: str = "",
         clock: Clock | None = None,
@@ -137,7 +138,7 @@ class Memory:
         from bethink.retrieval.rank import Ranker
 
         self._namespace = check_namespace(namespace)
-        chosen = _embedder(embedder)
+        chosen = _embedders(embedder)
         self._policy = policy_or(policy, Hybrid())
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
@@ -147,7 +148,7 @@ class Memory:
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
-            embedder=chosen,
+            embedders=chosen,
             settings=settings or Settings(),
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
@@ -449,13 +450,26 @@ class Memory:
         """Embed everything in this namespace and below that waits for its vector; returns how many."""
         return embed_pending(self._engine, Scope(self._namespace, subtree=True), progress=progress)
 
-    def reembed(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Take another embedding model: drop all vectors of the database, and make those of this namespace and below.
+    def reembed(self, embedder: Embedder | str | None = None, *, progress: Callable[[int], None] | None = None) -> int:
+        """Take another embedding model: make the vectors of the whole database anew, beside those that there are, and then
+        change over. Returns how many were made.
 
-        Returns how many were made. Those of other namespaces are made when they are next recalled from or flushed; until then
-        words alone find what they hold.
+        Until then whoever uses the old model searches as before, this memory too if it does; who has the new one alone finds by
+        meaning what it has vectors of already, and the rest by words. Each batch is one transaction: where it is interrupted,
+        the next call with the same model goes on, and one with another model begins anew. Of the model that the database holds
+        vectors of already, it drops what was begun and makes the vectors that are missing.
+
+        Args:
+            embedder: the new model, which this memory uses from the change on; by default the memory's own (the first of them).
+            progress: called with the number of vectors that an earlier call has made, then with a number each time that many
+                are.
+
+        Raises:
+            MissingExtra: there is no embedder.
+            Conflict: another process has begun to change to another model meanwhile, and what was begun here is given up.
         """
-        return reembed(self._engine, self._namespace, progress=progress)
+        given = None if embedder is None else _embedder(embedder)
+        return reembed(self._engine, given, progress=progress)
 
     def export(self) -> Iterator[bytes]:
         """Everything of this namespace and below, as JSON lines that `import_file` reads (format "jsonl")."""
@@ -504,6 +518,11 @@ def _open_store(path: str | os.PathLike[str], durability: Literal["full", "norma
     from bethink.storage.sqlite import SqliteStore
 
     return SqliteStore(name, durability=durability)
+
+
+def _embedders(given: object) -> tuple[Embedder, ...]:
+    several = given if isinstance(given, (list, tuple)) else (given,)
+    return tuple([found for each in several if (found := _embedder(each)) is not None])
 
 
 def _embedder(given: object) -> Embedder | None:

@@ -273,7 +273,7 @@ def run_as_group(path: Path, operations: list[Callable[[Database], Any]]) -> tup
 
 def writes(key: str, *, then: Exception | None = None) -> Callable[[Database], str]:
     def operation(database: Database) -> str:
-        database.execute(q.set_meta, (key, 1))
+        database.execute("INSERT INTO meta (key, value) VALUES (?, 1)", (key,))
         if then is not None:
             raise then
         return key

@@ -168,11 +168,11 @@ def test_version() -> None:
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
         (["check"], {"sound", "problems"}),
-        (["stats"], {"db", "namespace", "recall", "stats", "usage"}),
+        (["stats"], {"db", "namespace", "recall", "stats", "spaces", "usage"}),
         (["usage"], {"namespace", "thread", "usage"}),
         (["export"], {"lines"}),
         (["flush"], {"embedded"}),
-        (["reembed"], {"embedded"}),
+        (["reembed"], {"embedded", "vectors", "embedder"}),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

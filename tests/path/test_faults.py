@@ -85,6 +85,7 @@ VERBS: dict[str, Verb] = {
     ),
     "end": Verb(lambda memory: memory.thread("t").end(), at_once=False),
     "recall": Verb(lambda memory: memory.recall("team 7"), at_once=False),
+    "reembed": Verb(lambda memory: memory.reembed(HashEmbedder(16, "new")), at_once=False),
     "forget a message": Verb(lambda memory: memory.forget(message="m2"), gone=True),
     "forget a thread": Verb(lambda memory: memory.forget(thread="t"), gone=True),
 }

@@ -44,6 +44,7 @@ from bethink.storage.sqlite.connection import Options, open_connection
 from bethink.storage.sqlite.dense import Partitions, Similarities
 from bethink.storage.sqlite.driver import choose
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.spaces import in_use
 from bethink.storage.sqlite.values import path_range
 
 __all__ = ["Figures", "main", "measure"]
@@ -250,8 +251,9 @@ def _tenant(path: Path, tenant: str, count: int, queries: _Floats, texts: list[s
     numbers: dict[int, str] = dict(database.execute(_NUMBERS, path_range(scope)))
 
     def dense(query: _Floats) -> Similarities:
-        namespaces = database.execute(q.namespaces_in_scope, path_range(scope))
-        filled = partitions.fresh(database, [(row[0], row[4], row[5]) for row in namespaces])
+        space = in_use(database)[0].number
+        namespaces = database.execute(q.namespaces_in_scope, (space, *path_range(scope)))
+        filled = partitions.fresh(database, space, [(row[0], row[4], row[5]) for row in namespaces])
         return Similarities(database, filled, query.tobytes(), ("message", "note", "insight", "summary"), current=True)
 
     def leg(query: _Floats) -> dict[int, float]:

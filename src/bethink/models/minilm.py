@@ -8,8 +8,8 @@ float noise; the cosine to the original model's vectors is 0.9994 on average (me
     text → WordPiece, at most 256 tokens → 6 layers ─┬─▶ mean over its tokens → unit length
                                                      └─▶ each token, on 64 axes → unit length, in bytes
 
-The axes of tokens are fixed (`minilm_tokens.npy`, made by scripts/token_projection.py): those along which the tokens of ordinary
-English prose differ most. Onto them, they tell as much as with all 384 numbers.
+The axes of tokens are fixed (`minilm_tokens.npy`, made by scripts/token_projection.py): those on which the tokens of English
+prose differ most.
 """
 
 from __future__ import annotations
@@ -249,4 +249,5 @@ class _Projection:
         kept = hidden[: len(ids)][self._kept[list(ids)]]
         projected = kept @ self._axes
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
-        return np.rint(projected * (127 / np.maximum(lengths, 1e-9))).astype(np.int8)
+        tokens: NDArray[np.int8] = np.rint(projected * (127 / np.maximum(lengths, 1e-9))).astype(np.int8)
+        return tokens

@@ -1,17 +1,27 @@
-"""Recall: embed what waits, ask the waist for candidates, rank them."""
+"""Recall: embed what waits, ask the waist for candidates, rank them. And the change of the model that embeds.
+
+All of it is of one space (see `storage.base.spaces`): the one that the engine's embedder is bound to, named in each request.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
-from bethink.engine import Engine
-from bethink.errors import MissingExtra
+import msgspec
+
+from bethink.engine import Bound, Engine
+from bethink.errors import Conflict, EmbedderMismatch
+from bethink.models import Embedder
 from bethink.retrieval.rank import RecallResult
 from bethink.retrieval.recall import Searchable, recall
-from bethink.storage.base import Filter, InView, Pending, Put, Scan, Scope
-from bethink.values import Namespace
+from bethink.storage.base import Filter, Found, InView, Pending, Put, Scan, Scope, Search
 
 __all__ = ["embed_pending", "recall_from", "reembed"]
+
+Progress: TypeAlias = Callable[[int], None]
+"""Is told each number of vectors that were made."""
 
 
 def recall_from(
@@ -25,15 +35,16 @@ def recall_from(
     where: Filter | None = None,
 ) -> RecallResult:
     """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason."""
-    with engine.telemetry.span("recall", namespace=scope.namespace) as span:
+
+    def found(bound: Bound | None) -> RecallResult:
         with engine.telemetry.span("recall.embed"):
-            embed_pending(engine, scope, limit=engine.settings.embed_at_recall)
-        found = recall(
+            _embed(engine, bound, scope, limit=engine.settings.embed_at_recall)
+        return recall(
             query,
             scope=scope,
-            search=engine.store.search,
+            search=partial(_search, engine, bound),
             speakers=engine.store.speakers,
-            embedder=engine.bound_embedder(),
+            embedder=None if bound is None else bound.embedder,
             ranker=engine.ranker,
             now=engine.clock.now(),
             k=engine.settings.recall_limit if k is None else k,
@@ -42,28 +53,42 @@ def recall_from(
             where=where,
             span=engine.telemetry.span,
         )
-        span.add(hits=len(found))
-    return found
+
+    with engine.telemetry.span("recall", namespace=scope.namespace) as span:
+        hits = engine.in_space(found)
+        span.add(hits=len(hits))
+    return hits
 
 
-def embed_pending(
-    engine: Engine, scope: Scope, *, limit: int | None = None, progress: Callable[[int], None] | None = None
-) -> int:
+def _search(engine: Engine, bound: Bound | None, request: Search) -> Found:
+    """Among vectors of the space that the query's is of."""
+    return engine.store.search(request if bound is None else msgspec.structs.replace(request, space=bound.space))
+
+
+def embed_pending(engine: Engine, scope: Scope, *, progress: Progress | None = None) -> int:
     """Embed units that wait for their vector, oldest first; returns how many. Each batch, of the size that suits the embedder,
     is one transaction.
     """
-    embedder = engine.bound_embedder()
+    done = engine.in_space(lambda bound: _embed(engine, bound, scope, progress=progress))
+    _swept(engine)
+    return done
+
+
+def _embed(
+    engine: Engine, bound: Bound | None, scope: Scope, *, limit: int | None = None, progress: Progress | None = None
+) -> int:
+    """`embed_pending` in one space, at most `limit` units."""
     done = 0
-    while embedder is not None and (limit is None or done < limit):
+    while bound is not None and (limit is None or done < limit):
+        embedder = bound.embedder
         size = embedder.batch_size if limit is None else min(embedder.batch_size, limit - done)
-        waiting = [
-            item for item in engine.store.scan(Scan(what="pending", scope=scope, limit=size)).items if isinstance(item, Pending)
-        ]
+        page = engine.store.scan(Scan(what="pending", scope=scope, limit=size, space=bound.space))
+        waiting = [item for item in page.items if isinstance(item, Pending)]
         if not waiting:
             break
         vectors = embedder.embed([item.text for item in waiting])
         pairs = tuple((item.unit, vector.tobytes()) for item, vector in zip(waiting, vectors, strict=True))
-        engine.store.put(Put(namespace=scope.namespace, vectors=pairs))
+        engine.store.put(Put(namespace=scope.namespace, vectors=pairs, space=bound.space))
         done += len(waiting)
         if progress is not None:
             progress(len(waiting))
@@ -72,11 +97,35 @@ def embed_pending(
     return done
 
 
-def reembed(engine: Engine, namespace: Namespace, *, progress: Callable[[int], None] | None = None) -> int:
-    """Drop all vectors of the database for this embedder's, and make those of a namespace and below. Batches are searchable as
-    they come; those of other namespaces are made when they are next recalled from or flushed.
-    """
-    if engine.embedder is None:
-        raise MissingExtra("embedding", "minilm")
-    engine.bound_embedder(replace=True)
-    return embed_pending(engine, Scope(namespace, subtree=True), progress=progress)
+_EVERYTHING = Scope((), subtree=True)
+_MEANWHILE = 256
+"""So many units may wait at the change: no more than came since none did, while others write."""
+
+
+def reembed(engine: Engine, given: Embedder | None, *, progress: Progress | None = None) -> int:
+    """See `Memory.reembed`. Whoever else writes meanwhile does not keep it from coming to its end."""
+    with engine.telemetry.span("reembed") as span:
+        target = engine.target(given)
+        engine.store.fill_space(target.space)
+        if progress is not None:
+            progress(sum(space.vectors for space in engine.store.spaces() if space.fingerprint == target.space))
+        try:
+            done = _embed(engine, target, _EVERYTHING, progress=progress)
+            while not engine.store.switch_space(target.space, waiting=_MEANWHILE):
+                done += _embed(engine, target, _EVERYTHING, progress=progress)
+            engine.adopt(target)
+            done += _embed(engine, target, _EVERYTHING, progress=progress)
+        except EmbedderMismatch:
+            raise Conflict(
+                f"the change to {target.space} was given up, since somebody has begun one to another model — let that come to "
+                "its end, or call reembed again to begin this one anew"
+            ) from None
+        span.add(vectors=done)
+        _swept(engine)
+    return done
+
+
+def _swept(engine: Engine) -> None:
+    """Remove what a change of the model, this one or one that was interrupted, has left."""
+    while engine.store.sweep():
+        pass

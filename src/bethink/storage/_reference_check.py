@@ -102,7 +102,8 @@ def _of_unit(state: State, unit: Unit) -> Iterator[str]:
         there = (unit.namespace, unit.id) in state.records
     if not there:
         yield "stands for something that is not there"
-    if unit.vector is not None and (state.embedder is None or len(unit.vector) != 4 * state.embedder.dimension):
-        yield "has a vector that is not of the bound embedder"
+    for vector, space in ((unit.vector, state.embedder), (unit.filled, state.filling)):
+        if vector is not None and (space is None or len(vector) != 4 * space.dimension):
+            yield "has a vector that is not of its space"
     if unit.tokens is not None and len(unit.tokens[1]) % unit.tokens[0].dimension:
         yield "has vectors of tokens that are not whole"

@@ -13,6 +13,7 @@ from typing import Any
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Summary
+from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Unit, in_scope
 from bethink.storage.base import Candidate, Found, InView, Scope, Search, fields_of, passes
 from bethink.storage.derive import speaker_of
@@ -25,9 +26,12 @@ _K1, _B = 1.2, 0.75
 
 def search(state: State, request: Search) -> Found:
     """See `storage.base.Search`. The statistics are those of every unit in scope, whatever its kind and current or not."""
+    filling = is_filling(state, request.space)
+    space = state.filling if filling else state.embedder
     if request.vector is not None:
-        check_query(request.vector, state.embedder.dimension if state.embedder else None)
+        check_query(request.vector, space.dimension if space else None)
     units = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
+    vectors = {number: vector_of(unit, filling=filling) for number, unit in units.items()}
     words = {number: unit.terms.split(" ") for number, unit in units.items()}
     counts = {number: Counter(each) for number, each in words.items()}
     terms = tuple(dict.fromkeys(request.terms))
@@ -37,7 +41,7 @@ def search(state: State, request: Search) -> Found:
 
     seen = _Seen(state, request.in_view)
     eligible = [number for number, unit in units.items() if _eligible(state, unit, request) and not seen.holds(unit)]
-    cosines = _cosines({number: units[number].vector for number in eligible}, request.vector)
+    cosines = _cosines({number: vectors[number] for number in eligible}, request.vector)
 
     def candidates(numbers: set[int], cosines: dict[int, float]) -> tuple[Candidate, ...]:
         return tuple(
@@ -71,8 +75,8 @@ def search(state: State, request: Search) -> Found:
         units=len(units),
         mean_length=mean_length,
         frequency={term: count for term, count in frequency.items() if count},
-        pending=sum(unit.vector is None for unit in units.values()),
-        beside=candidates(beside, _cosines({number: units[number].vector for number in beside}, request.vector)),
+        pending=sum(vector is None for vector in vectors.values()),
+        beside=candidates(beside, _cosines({number: vectors[number] for number in beside}, request.vector)),
     )
 
 

@@ -70,7 +70,8 @@ class Thread(msgspec.Struct, frozen=True):
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """Something search can find, with its vector if it has one: a message (`seq` above 0, in `thread_id`) or a record."""
+    """Something search can find: a message (`seq` above 0, in `thread_id`) or a record; with its vector of the current space
+    and of the one being filled, where it has them."""
 
     namespace: Namespace
     id: str
@@ -78,6 +79,7 @@ class Unit(msgspec.Struct, frozen=True):
     thread_id: str = ""
     seq: int = 0
     vector: bytes | None = None
+    filled: bytes | None = None
     tokens: tuple[Fingerprint, bytes] | None = None
     """Vectors of its tokens, with their space."""
 
@@ -98,6 +100,7 @@ class State:
     """By the namespace and id of the receipt, with its number."""
     calls: dict[int, tuple[Namespace, ModelCall]] = field(default_factory=dict)
     """By number."""
+    filling: Fingerprint | None = None
 
     def copy(self) -> State:
         """The same things in dicts of its own."""
@@ -111,6 +114,7 @@ class State:
             self.revision,
             self.usage.copy(),
             self.calls.copy(),
+            self.filling,
         )
 
     def number(self) -> int:

@@ -3,6 +3,7 @@
     ReferenceStore   takes the lock, works on a copy of the state, swaps it in
       _append, _read, _put ...  one function a verb, in the order of the contract's sentences
       _reference_state          what is held
+      _reference_spaces         whose vectors
       _reference_nodes          summary nodes folded and refined
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
@@ -26,7 +27,7 @@ from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, Conflict, InvalidInput, NotFound, StoreClosed
 from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
-from bethink.models import Fingerprint, mismatch
+from bethink.models import Fingerprint
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
@@ -35,6 +36,7 @@ from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
 from bethink.storage._reference_scan import everything, scan, stats
 from bethink.storage._reference_search import search, speakers
+from bethink.storage._reference_spaces import bind, fill, is_filling, spaces, switch
 from bethink.storage._reference_state import (
     Row,
     State,
@@ -71,6 +73,7 @@ from bethink.storage.base import (
     Scan,
     Scope,
     Search,
+    Space,
     Stats,
     StoredMessage,
     StoredRecord,
@@ -204,15 +207,26 @@ class ReferenceStore:
         with self._reading() as state:
             return stats(state, scope)
 
-    def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
-        """Say whose vectors this store holds. The first call decides; with `replace` the vectors of another are dropped."""
+    def spaces(self) -> tuple[Space, ...]:
+        with self._reading() as state:
+            return spaces(state)
+
+    def bind_embedder(self, fingerprint: Fingerprint) -> None:
         with self._writing() as state:
-            if state.embedder is not None and state.embedder != fingerprint:
-                if not replace:
-                    raise mismatch(state.embedder, fingerprint)
-                for number, unit in state.units.items():
-                    state.units[number] = msgspec.structs.replace(unit, vector=None, tokens=None)
-            state.embedder = fingerprint
+            bind(state, fingerprint)
+
+    def fill_space(self, fingerprint: Fingerprint) -> None:
+        with self._writing() as state:
+            fill(state, fingerprint)
+
+    def switch_space(self, fingerprint: Fingerprint, *, waiting: int = 0) -> bool:
+        with self._writing() as state:
+            return switch(state, fingerprint, waiting)
+
+    def sweep(self) -> bool:
+        """Nothing is left to remove: what was given up is gone at once."""
+        with self._reading():
+            return False
 
     def close(self) -> None:
         """Release everything. Closing twice is fine."""
@@ -430,13 +444,13 @@ def _put(state: State, request: Put) -> None:
 
 def _put_vectors(state: State, request: Put) -> None:
     if request.vectors:
-        check_vectors([vector for _, vector in request.vectors], state.embedder.dimension if state.embedder else None)
-    for number, vector in request.vectors:
-        _embed(state, request.namespace, number, vector=vector)
+        _embed(state, request)
     if request.tokens is not None:
         check_tokens(request.tokens)
         for number, data in request.tokens.of:
-            _embed(state, request.namespace, number, tokens=(request.tokens.space, data))
+            unit = state.units.get(number)
+            if unit is not None and in_scope(unit.namespace, Scope(request.namespace, subtree=True)):
+                state.units[number] = replace(unit, tokens=(request.tokens.space, data))
 
 
 def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
@@ -491,7 +505,11 @@ def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
     state.put_record(namespace, replace(record, access_count=record.access_count + 1, last_accessed=last))
 
 
-def _embed(state: State, namespace: Namespace, number: int, **given: object) -> None:
-    unit = state.units.get(number)
-    if unit is not None and in_scope(unit.namespace, Scope(namespace, subtree=True)):
-        state.units[number] = replace(unit, **given)
+def _embed(state: State, request: Put) -> None:
+    filling = is_filling(state, request.space)
+    space = state.filling if filling else state.embedder
+    check_vectors([vector for _, vector in request.vectors], space.dimension if space else None)
+    for number, vector in request.vectors:
+        unit = state.units.get(number)
+        if unit is not None and in_scope(unit.namespace, Scope(request.namespace, subtree=True)):
+            state.units[number] = replace(unit, filled=vector) if filling else replace(unit, vector=vector)

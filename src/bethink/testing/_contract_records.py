@@ -374,17 +374,6 @@ class WholeStoreContract(ContractBase):
         assert store.stats(Scope(NS)).embedder == EMBEDDER.fingerprint
         assert hits(store, near="bees") == {"r1"}
 
-    def test_V070_replacing_the_embedder_drops_vectors_and_everything_is_pending(self, store: Store) -> None:
-        put(store, note("r1", "bees"))
-        embed(store)
-        other = HashEmbedder(16, "other")
-        store.bind_embedder(other.fingerprint, replace=True)
-        assert store.stats(Scope(NS)).embedder == other.fingerprint
-        (pending,) = scan(store, "pending")
-        put(store, vectors=((pending.unit, other.stored("bees")),))
-        (found,) = store.search(Search(scope=Scope(NS), vector=other.stored("bees"))).candidates
-        assert found.cosine == pytest.approx(1)
-
     def test_reopening_finds_everything_as_it_was(self, store: Store) -> None:
         append(store, say("m1"), say("m2"))
         put(store, note("r1"), receipt=receipt("c1"))

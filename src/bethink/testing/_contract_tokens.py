@@ -91,13 +91,10 @@ class TokenContract(ContractBase):
         assert _found(store, space=OTHER) == {"r1": _tokens("bees", OTHER)}
         assert _found(store) == {"r1": None}
 
-    def test_what_has_a_vector_and_no_tokens_of_the_space_waits_for_them(self, store: Store) -> None:
+    def test_what_has_no_tokens_of_the_space_waits_for_them(self, store: Store) -> None:
         put(store, note("r1", "bees"), note("r2", "honey"))
-        assert scan(store, "pending", tokens=SPACE) == []
         _give(store)
         put(store, note("r3", "wax"))
-        embed(store)
-        put(store, note("r4", "clover"))
         assert [each.text for each in scan(store, "pending", tokens=SPACE, limit=1)] == ["wax"]
         assert [each.text for each in scan(store, "pending", tokens=OTHER, limit=2)] == ["bees", "honey", "wax"]
 
@@ -156,9 +153,3 @@ class TokenContract(ContractBase):
         put(store, retire=(Retire("r1", AT, "old"),))
         (found,) = store.search(Search(scope=Scope(NS), terms=("bee",), current=False, tokens=SPACE)).candidates
         assert found.tokens == _tokens("bees")
-
-    def test_replacing_the_embedder_drops_the_tokens(self, store: Store) -> None:
-        put(store, note("r1", "bees"))
-        _give(store)
-        store.bind_embedder(Fingerprint("another", 4, ""), replace=True)
-        assert _found(store) == {"r1": None}

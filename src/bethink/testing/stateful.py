@@ -69,7 +69,10 @@ T = TypeVar("T")
 
 _NAMESPACES: tuple[Namespace, ...] = (("a",), ("a", "b"), ("ab",))
 _EVERYTHING = Scope((), subtree=True)
-_EMBEDDER = HashEmbedder()
+# Two of one dimension, so that vectors of one could be taken for those of the other.
+_EMBEDDERS = (HashEmbedder(), HashEmbedder(name="other"), HashEmbedder(16, "small"))
+_EMBEDDER = _EMBEDDERS[0]
+_embedders = st.sampled_from(_EMBEDDERS)
 _TOKENS = Fingerprint("tokens", 2, "")
 
 # One namespace and one thread come more often than the others, so that something builds up.
@@ -502,20 +505,23 @@ class StoreMachine(RuleBasedStateMachine):
         call = ModelCall(thread_id, self.now(), Call("summary", "small-1", 0.5, Usage(calls=1, tokens_in=tokens)))
         self.put(namespace, usage=usage, calls=(call,))
 
-    @rule(namespace=_namespaces, amount=st.integers(1, 8))
-    def embed(self, namespace: Namespace, amount: int) -> None:
-        self.embed_waiting(namespace, amount)
+    @rule(namespace=_namespaces, amount=st.integers(1, 8), newest=st.booleans())
+    def embed(self, namespace: Namespace, amount: int, newest: bool) -> None:
+        self.embed_waiting(namespace, amount, newest)
 
-    def embed_waiting(self, namespace: Namespace, amount: int) -> None:
-        """Vectors for some of the waiting units. Their numbers are each store's own; their texts are the same."""
+    def embed_waiting(self, namespace: Namespace, amount: int, newest: bool = False) -> None:
+        """Vectors for some of the waiting units, of the current space or of the one being filled. Their numbers are each
+        store's own; their texts are the same."""
+        embedder = self.in_use(newest)
 
         def embed(store: Store) -> list[str]:
-            waiting = _scan(store, "pending", Scope(namespace))
+            waiting = _scan(store, "pending", Scope(namespace), space=embedder.fingerprint)
             texts = sorted({unit.text for unit in waiting})[:amount]
-            vectors = tuple((unit.unit, _EMBEDDER.stored(unit.text)) for unit in waiting if unit.text in texts)
+            vectors = tuple((unit.unit, embedder.stored(unit.text)) for unit in waiting if unit.text in texts)
             # Half of them with tokens from the start.
             tokens = tuple((unit.unit, _tokens(unit.text)) for unit in waiting if unit.text in texts[::2])
-            store.put(Put(namespace=namespace, vectors=vectors, tokens=TokenVectors(_TOKENS, tokens)))
+            given = TokenVectors(_TOKENS, tokens)
+            store.put(Put(namespace=namespace, vectors=vectors, space=embedder.fingerprint, tokens=given))
             return texts
 
         self.both(embed)
@@ -533,6 +539,43 @@ class StoreMachine(RuleBasedStateMachine):
 
         self.both(give)
 
+    @rule(embedder=_embedders)
+    def fill_space(self, embedder: HashEmbedder) -> None:
+        """Begin another space, go on with one, or give one up."""
+        self.both(lambda store: store.fill_space(embedder.fingerprint))
+
+    @rule(surely=st.booleans(), embedder=_embedders, waiting=st.sampled_from((0, 0, 2)))
+    def switch_space(self, surely: bool, embedder: HashEmbedder, waiting: int) -> None:
+        """To the space that is being filled, all of it if `surely`; or to whichever, which may be none in use."""
+        if surely:
+            embedder, waiting = self.in_use(newest=True), 0
+            for namespace in _NAMESPACES:
+                self.embed_waiting(namespace, 100, newest=True)
+        self.both(lambda store: store.switch_space(embedder.fingerprint, waiting=waiting))
+
+    @rule()
+    def sweep(self) -> None:
+        """Backends may take several turns at it."""
+        self.both(lambda store: store.sweep(), lambda _: None)
+
+    @rule(text=_texts, embedder=_embedders, newest=st.booleans())
+    def put_late_vectors(self, text: str, embedder: HashEmbedder, newest: bool) -> None:
+        """Vectors for a space that may not be in use (any more); of another dimension, for one that is."""
+        space = self.in_use(newest).fingerprint
+        named = embedder.fingerprint if embedder.fingerprint.dimension == space.dimension else space
+
+        def put(store: Store) -> None:
+            units = [each.unit for each in _scan(store, "pending", Scope(("a",)), space=space) if each.text == text]
+            store.put(Put(namespace=("a",), vectors=tuple((unit, embedder.stored(text)) for unit in units), space=named))
+
+        self.both(put)
+
+    def in_use(self, newest: bool) -> HashEmbedder:
+        """The embedder of the current space; of the one being filled if there is one and it is asked for."""
+        found = self.reference.spaces()
+        wanted = found[-1 if newest else 0].fingerprint
+        return next(embedder for embedder in _EMBEDDERS if embedder.fingerprint == wanted)
+
     # -- search, forget, reopen -------------------------------------------------------------------------------------------
 
     @rule(
@@ -543,20 +586,32 @@ class StoreMachine(RuleBasedStateMachine):
         current=st.booleans(),
         around=st.sampled_from((0, 1000)),
         where=st.none() | filters(),
+        embedder=st.none() | _embedders,
     )
     def search(
-        self, scope: Scope, query: str, near: str | None, kinds: set[Any], current: bool, around: int, where: Filter | None
+        self,
+        scope: Scope,
+        query: str,
+        near: str | None,
+        kinds: set[Any],
+        current: bool,
+        around: int,
+        where: Filter | None,
+        embedder: HashEmbedder | None,
     ) -> None:
+        """Of the space of an embedder, which may not be in use, or of the one being filled, else of the current one."""
+        asked = self.in_use(newest=True) if embedder is None else embedder
         request = Search(
             scope=scope,
             terms=tuple(dict.fromkeys(index_terms(query).split())),
-            vector=None if near is None else _EMBEDDER.stored(near),
+            vector=None if near is None else asked.stored(near),
             kinds=tuple(sorted(kinds)),
             limit=1000,
             around=around,
             current=current,
             where=where,
             tokens=_TOKENS,
+            space=asked.fingerprint,
         )
         self.both(lambda store: store.search(request), _comparable)
 
@@ -584,7 +639,7 @@ class StoreMachine(RuleBasedStateMachine):
             namespace=data.draw(_namespaces), thread_id=data.draw(_threads), spans=tuple(spans), records=tuple(records)
         )
         terms = tuple(dict.fromkeys(index_terms(query).split()))
-        vector = None if near is None else _EMBEDDER.stored(near)
+        vector = None if near is None else self.in_use(newest=False).stored(near)
         request = Search(scope=scope, terms=terms, vector=vector, limit=1000, around=1000)
         beside = msgspec.structs.replace(request, in_view=seen)
         self.both(lambda store: store.search(beside), _comparable)
@@ -689,7 +744,11 @@ def _contents(store: Store) -> dict[str, object]:
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))
     contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints
-    contents["pending"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING))
+    contents["pending"] = [
+        sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING, space=space.fingerprint)) for space in store.spaces()
+    ]
+    contents["without tokens"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING, tokens=_TOKENS))
+    contents["spaces"] = store.spaces()
     threads = _scan(store, "threads", _EVERYTHING)
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in threads]
     contents["tree"] = [_read(store, thread, tree=True, limit=0) for thread in threads]

@@ -21,6 +21,7 @@ _PARTS = (
     "_in_view",
     "_filters",
     "_marks",
+    "_spaces",
     "_states",
     "_tokens",
     "_usage",
@@ -46,6 +47,7 @@ from bethink.testing._contract_neighbours import NeighboursContract  # noqa: E40
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
+from bethink.testing._contract_spaces import SpaceContract  # noqa: E402
 from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
 from bethink.testing._contract_tokens import TokenContract  # noqa: E402
@@ -73,6 +75,7 @@ class StoreContract(
     FilterMetadataContract,
     NamespaceContract,
     VectorContract,
+    SpaceContract,
     RevisionContract,
     SpeakersContract,
     LookupContract,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from bethink.cli.commands.usage import usage_facts, usage_lines
+from bethink.cli.failures import Interrupted
 from bethink.cli.options import Answer, Run, verb
 from bethink.cli.progress import progress
 from bethink.errors import MissingExtra
 
 if TYPE_CHECKING:
     from bethink.cli.render import Page
-    from bethink.storage.base import Problem, Stats
+    from bethink.storage.base import Problem, Space, Stats
     from bethink.usage import UsageReport
 
 __all__ = ["register"]
@@ -27,8 +28,8 @@ def register(app: typer.Typer) -> None:
     verb(
         app,
         "reembed",
-        "bethink reembed --db agent.db --json",
         "bethink reembed --embedder openai:text-embedding-3-small",
+        "bethink reembed --embedder minilm --db agent.db --json",
     )(reembed)
 
 
@@ -57,20 +58,31 @@ def stats(run: Run) -> Answer:
     """Count what a namespace and all below it hold."""
     from bethink.models.named import embedder_named
 
-    with run.memory() as memory:
+    with run.database() as (memory, store):
         found = memory.stats()
         used = memory.usage()
+        spaces = store.spaces()
     search = "words" if embedder_named(run.embedder) is None else "words and meaning"
-    facts = {"db": os.fspath(run.db), "namespace": run.namespace, "recall": search, "stats": found, "usage": usage_facts(used)}
-    return Answer(facts, lambda page: _show_stats(page, run, found, search, used))
+    facts = {
+        "db": os.fspath(run.db),
+        "namespace": run.namespace,
+        "recall": search,
+        "stats": found,
+        "spaces": spaces,
+        "usage": usage_facts(used),
+    }
+    return Answer(facts, lambda page: _show_stats(page, run, found, spaces, search, used))
 
 
-def _show_stats(page: Page, run: Run, found: Stats, search: str, used: UsageReport) -> None:
+def _show_stats(page: Page, run: Run, found: Stats, spaces: tuple[Space, ...], search: str, used: UsageReport) -> None:
     from bethink.cli.render import counted, size
 
     plural = {"state": "entries of states", "summary": "summaries"}
     records = ", ".join(counted(count, kind, plural.get(kind, "")) for kind, count in sorted(found.records.items())) or "none"
     model = "none yet" if found.embedder is None else f"{found.embedder.name}, {found.embedder.dimension} dimensions"
+    for space in spaces[1:]:
+        units = space.vectors + space.pending
+        model += f"; {space.vectors:,} of {units:,} made for {space.fingerprint.name}, see `bethink reembed`"
     page.pairs(
         (
             ("database", f"{run.db}, {size(found.size_bytes)}, schema {found.schema_version}, {found.engine}"),
@@ -101,13 +113,35 @@ def flush(run: Run) -> Answer:
 
 
 def reembed(run: Run) -> Answer:
-    """Make every vector anew, with the embedder installed now or named by --embedder.
+    """Change to the embedder named by --embedder: make every vector anew.
 
-    Of the whole database; it stays searchable meanwhile, by words.
+    Of the whole database, whatever the namespace. Meanwhile whoever uses the
+    old model searches as before; then the new one takes over. After Ctrl-C the
+    same command goes on, one with another --embedder begins anew, and one with
+    the old one drops what was begun.
     """
-    with run.memory() as memory, progress("embedding", total=memory.stats().units) as advance:
-        done = memory.reembed(progress=advance)
-    return Answer({"embedded": done}, lambda page: page.say(_embedded(done)))
+    from bethink.storage.base import Scope
+
+    made = 0
+    with run.database() as (memory, store):
+        units = store.stats(Scope((), subtree=True)).units
+        with progress("embedding", total=units) as advance:
+
+            def count(vectors: int) -> None:
+                nonlocal made
+                made += vectors
+                advance(vectors)
+
+            try:
+                done = memory.reembed(progress=count)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"interrupted: {made:,} of {units:,} vectors are there; the old ones serve until all are — run it again to "
+                    "go on from there"
+                ) from None
+        space = store.spaces()[0]
+    facts = {"embedded": done, "vectors": space.vectors, "embedder": space.fingerprint}
+    return Answer(facts, lambda page: page.say(f"{done:,} vectors made; all {space.vectors:,} are of {space.fingerprint}."))
 
 
 def _embedded(done: int) -> str:

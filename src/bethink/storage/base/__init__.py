@@ -10,7 +10,8 @@ returned has been committed. Options are added as fields with defaults, so a bac
     refine   a model's summary in the place of another            prune    checkpoints that are no longer wanted
     mark     tiers and scores beside messages                     release  give back a turn
     save     a checkpoint of a thread                             check    list what is inconsistent
-    acquire  a turn of a thread, for a while                      revision, speakers, stats, bind_embedder, close
+    acquire  a turn of a thread, for a while                      revision, speakers, stats, close
+    bind_embedder, fill_space, switch_space, sweep, spaces: whose vectors there are
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
 
@@ -45,6 +46,7 @@ from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, InView, Search
+from bethink.storage.base.spaces import Space
 from bethink.storage.base.summaries import Attempt, FailureReason, Refine
 from bethink.storage.base.threads import Append, Appended, Fold, Read, Transcript
 from bethink.storage.base.turns import Acquire, Lease, Release
@@ -91,6 +93,7 @@ __all__ = [
     "Scanned",
     "Scope",
     "Search",
+    "Space",
     "Stats",
     "Store",
     "StoredMessage",
@@ -167,12 +170,41 @@ class Store(Protocol):
 
     def stats(self, scope: Scope, /) -> Stats: ...
 
-    def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
-        """Say whose vectors this database holds. The first call decides.
+    def spaces(self) -> tuple[Space, ...]:
+        """The vector spaces of the database: the current one, then the one that is being filled if there is one. None at all
+        before an embedder is bound. Reads a row for each namespace."""
+        ...
+
+    def bind_embedder(self, fingerprint: Fingerprint) -> None:
+        """Say whose vectors the current space holds. The first call decides.
 
         Raises:
-            EmbedderMismatch: another's are in it. With `replace` those are dropped and every unit is pending again.
+            EmbedderMismatch: it is another's.
         """
+        ...
+
+    def fill_space(self, fingerprint: Fingerprint) -> None:
+        """Begin a space that is to become the current one. Every unit waits in it; the current one is as it was.
+
+        Of the same embedder again: goes on with it as it is. Of another: what was begun before is given up, all of it. Of the
+        current space's own: what was begun is given up, and that is all. Where no embedder is bound, this one is bound.
+        """
+        ...
+
+    def switch_space(self, fingerprint: Fingerprint, *, waiting: int = 0) -> bool:
+        """Make the space that is being filled the current one, if no more than `waiting` units wait in it; those wait on.
+        Whether it is the current one now.
+
+        From then on the vectors of the one before are neither found nor taken; `sweep` removes them.
+
+        Raises:
+            EmbedderMismatch: it is neither being filled nor current.
+        """
+        ...
+
+    def sweep(self) -> bool:
+        """Remove some vectors of spaces that were given up or replaced, in a transaction that leaves others their turn. Whether
+        there are more."""
         ...
 
     def close(self) -> None:

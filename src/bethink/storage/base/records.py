@@ -71,8 +71,9 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           thread that must be.
         - `retire`, `cite`: an unknown id raises NotFound.
         - `receipt`: stored; a known id raises Conflict.
-        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the bound embedder's dimension, finite
-          and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
+        - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
+          and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the
+          current one or the one being filled (EmbedderMismatch otherwise); None stands for the current one.
         - `tokens`: kept beside the unit's vector, until the unit goes; of one unit those that came last, whatever their space.
           Each has the size of whole vectors (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
         - `usage`: kept beside the receipt it names, until that goes. Passed over if that receipt is not there (forgotten
@@ -89,6 +90,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Cursor | None = None
     receipt: Receipt | None = None
     vectors: tuple[tuple[int, bytes], ...] = ()
+    space: Fingerprint | None = None
     tokens: TokenVectors | None = None
     usage: TurnUsage | None = None
     calls: tuple[ModelCall, ...] = ()

@@ -32,8 +32,10 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
-        tokens: for pending units: those that have a vector and no token vectors of this space, in place of those without
-            a vector. Looks at every unit of the scope.
+        space: for pending units: those that wait in this space, which is the current one or the one being filled
+            (EmbedderMismatch otherwise); None stands for the current one.
+        tokens: for pending units: those that wait for token vectors of this space, instead of those that wait for a vector.
+            Looks at every unit of the scope.
     """
 
     what: What
@@ -46,6 +48,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = False
     pinned: bool = False
     behind: bool = False
+    space: Fingerprint | None = None
     tokens: Fingerprint | None = None
 
 
@@ -77,7 +80,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of a scope, and facts of the whole database. `nodes` are those that have not been replaced, `attempts` those that
-    are kept."""
+    are kept, `pending` those that wait in the current space."""
 
     namespaces: int
     threads: int

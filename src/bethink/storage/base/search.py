@@ -41,9 +41,9 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
           pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
           more than four times `limit`, and `kinds` names all; where something is in view, or there is a filter `where`, only if
           it finds `limit` others.
-        - dense leg: of the units in scope that have a vector, the `limit` nearest to `vector` by cosine. Left out when
-          `vector` is None. A backend may miss some in a namespace of more than 4,096 vectors, on average less than one in a
-          hundred of the ten nearest; the cosines it gives are exact. A `vector` that `Put` would not store is refused.
+        - dense leg: of the units in scope that have a vector of `space`, the `limit` nearest to `vector` by cosine. Left out
+          when `vector` is None. A backend may miss some in a namespace of more than 4,096 vectors, on average less than one in
+          a hundred of the ten nearest; the cosines it gives are exact. A `vector` that `Put` would not store is refused.
         - filters (`scope`, `kinds`, `current`, `in_view`, `where`) hold inside each leg, before any limit.
         - what `where` is not true of is no candidate (see `filters`), and nothing else changes by it, the statistics included.
         - what is `in_view` is no candidate, and nothing else changes by it: the statistics are those of all units in scope.
@@ -52,6 +52,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
           are no candidates; they are `beside` them, since a message says what it says whoever asks.
         - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
+        - `space` is that of `vector`, the current one or the one being filled (EmbedderMismatch otherwise); None stands for the
+          current one.
         - with `tokens`, candidates and those beside them bring along the vectors of their tokens, if they have any of that
           space.
     """
@@ -65,6 +67,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = True
     in_view: InView | None = None
     where: Filter | None = None
+    space: Fingerprint | None = None
     tokens: Fingerprint | None = None
 
 
@@ -74,7 +77,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         positions: where each query term stands among its terms, from 0 (absent: nowhere).
         length: how many terms it has in all.
-        cosine: similarity to the query's vector, -1 to 1; None if it has no vector (yet) or none was asked for.
+        cosine: similarity to the query's vector, -1 to 1; None if it has no vector of that space (yet) or none was asked for.
         tokens: vectors of its tokens (see `TokenVectors`); None if it has none of the space asked for, or none was.
     """
 
@@ -105,7 +108,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         units: how many there are.
         mean_length: their mean number of terms.
         frequency: for each query term, in how many of them it occurs (absent: none).
-        pending: how many still wait for their vector.
+        pending: how many still wait for their vector, of the space that was searched.
         beside: neighbours of candidates that are none themselves: what they hold counts for those, and they are no answer.
         paths: how the dense leg went about it, in the backend's own words, sorted; empty if it did not run. Of SQLite: "exact"
             where all vectors of a namespace were compared, "codes" where their codes chose which are.

@@ -12,9 +12,8 @@ from bethink.records import Summary
 from bethink.storage.base import Problem
 from bethink.storage.derive import speaker_of, thread_of
 from bethink.storage.sqlite import checkpoints
-from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import Queries, q, statements
-from bethink.storage.sqlite.records import embedder
 from bethink.storage.sqlite.values import decode_call, decode_message, decode_node, decode_receipt, decode_record, decode_usage
 
 __all__ = ["check", "check_lexicon"]
@@ -45,8 +44,7 @@ def check(database: Database) -> list[Problem]:
     found += _of_receipts(database)
     found += _of_usage(database)
     found += checkpoints.problems(database)
-    bound = embedder(database)
-    return [*found, *_of_vectors(database, bound.dimension if bound else None)]
+    return [*found, *_of_vectors(database)]
 
 
 def check_lexicon(database: Database) -> list[Problem]:
@@ -58,8 +56,8 @@ def check_lexicon(database: Database) -> list[Problem]:
     return []
 
 
-def _of_vectors(database: Database, dimension: int | None) -> Iterator[Problem]:
-    """Each vector against the embedder's dimension, and its code against itself."""
+def _of_vectors(database: Database) -> Iterator[Problem]:
+    """Each vector against the dimension of its space, and its code against itself."""
     if not database.execute(q.any_vector):
         return
     import numpy as np
@@ -69,15 +67,18 @@ def _of_vectors(database: Database, dimension: int | None) -> Iterator[Problem]:
     number = 0
     while rows := database.execute(q.vectors_with_codes, (number, _PAGE)):
         number = rows[-1][0]
-        sound = [row for row in rows if dimension is not None and len(row[1]) == 4 * dimension]
-        for each, _, _ in sorted(set(rows) - set(sound)):
-            yield Problem("is not of the bound embedder's dimension", f"vector row {each}")
-        if not sound:
-            continue
-        matrix = np.frombuffer(b"".join([row[1] for row in sound]), dtype="<f4").reshape(len(sound), -1)
-        for (each, _, code), right in zip(sound, codes_of(matrix), strict=True):
-            if code != right:
-                yield Problem("has a code that is not its own", f"vector row {each}")
+        sound: dict[int, list[Row]] = {}
+        for row in rows:
+            each, data, _, dimension = row
+            if dimension is None or len(data) != 4 * dimension:
+                yield Problem("is not of the dimension of its space", f"vector row {each}")
+            else:
+                sound.setdefault(dimension, []).append(row)
+        for dimension, alike in sound.items():
+            matrix = np.frombuffer(b"".join([row[1] for row in alike]), dtype="<f4").reshape(-1, dimension)
+            for (each, _, code, _), right in zip(alike, codes_of(matrix), strict=True):
+                if code != right:
+                    yield Problem("has a code that is not its own", f"vector row {each}")
 
 
 def _of_thread(database: Database, thread: int) -> Iterator[str]:

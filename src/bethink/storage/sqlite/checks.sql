@@ -102,16 +102,41 @@ WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE u.kind = 'message' AND m.id = u
   AND NOT EXISTS (SELECT 1 FROM records r WHERE u.kind <> 'message' AND r.id = u.owner AND r.unit = u.id);
 
 -- name: totals_wrong
--- has totals that are not those of its units and of its vectors
+-- has totals that are not those of its units
 SELECT 'namespace row ' || n.id FROM namespaces n
 LEFT JOIN (SELECT namespace, count(*) AS units, sum(length) AS length FROM units GROUP BY namespace) s ON s.namespace = n.id
-LEFT JOIN (SELECT namespace, count(*) AS embedded FROM vectors GROUP BY namespace) v ON v.namespace = n.id
-WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0) OR n.embedded <> coalesce(v.embedded, 0);
+WHERE n.units <> coalesce(s.units, 0) OR n.length <> coalesce(s.length, 0);
+
+-- name: space_not_one
+-- are not one that is current and at most one that is filling
+SELECT 'the spaces' FROM (SELECT count(*) FILTER (WHERE state = 'current') AS current, count(*) FILTER (WHERE state = 'filling') AS filling,
+  count(*) FILTER (WHERE state NOT IN ('current', 'filling', 'leaving')) AS others FROM spaces)
+WHERE current <> 1 OR filling > 1 OR others > 0;
+
+-- name: space_without_embedder
+-- is filled or leaves without having had an embedder, or has half of a fingerprint
+SELECT 'space row ' || id FROM spaces
+WHERE (fingerprint IS NULL) <> (dimension IS NULL) OR (fingerprint IS NULL AND state <> 'current')
+  OR json_extract(CAST(fingerprint AS TEXT), '$.dimension') <> dimension;
+
+-- name: partition_wrong
+-- does not count the vectors of its space and namespace
+SELECT 'partition of space ' || p.space || ' and namespace ' || p.namespace FROM partitions p
+LEFT JOIN (SELECT space, namespace, count(*) AS embedded FROM vectors GROUP BY space, namespace) v
+  ON v.space = p.space AND v.namespace = p.namespace
+LEFT JOIN spaces s ON s.id = p.space LEFT JOIN namespaces n ON n.id = p.namespace
+WHERE s.id IS NULL OR n.id IS NULL OR (p.embedded <> coalesce(v.embedded, 0) AND s.state <> 'leaving');
+
+-- name: vector_without_partition
+-- is counted nowhere
+SELECT 'vector row ' || v.id FROM vectors v
+WHERE NOT EXISTS (SELECT 1 FROM partitions p WHERE p.space = v.space AND p.namespace = v.namespace);
 
 -- name: vector_astray
--- has no unit, or differs from it in namespace, kind or state
+-- has no unit or no space, or differs from its unit in namespace, kind or state
 SELECT 'vector row ' || v.id FROM vectors v LEFT JOIN units u ON u.id = v.unit
-WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired;
+WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired
+  OR v.space NOT IN (SELECT id FROM spaces WHERE fingerprint IS NOT NULL);
 
 -- name: tokens_astray
 -- has no unit or no space, or is not as long as whole vectors are
@@ -119,13 +144,15 @@ SELECT 'tokens of unit ' || t.unit FROM tokens t LEFT JOIN token_spaces s ON s.i
 WHERE s.id IS NULL OR length(t.data) % s.dimension <> 0 OR NOT EXISTS (SELECT 1 FROM units u WHERE u.id = t.unit);
 
 -- name: unit_neither_pending_nor_embedded
--- has no vector and does not wait for one, or both
-SELECT 'unit ' || id FROM units WHERE (id IN (SELECT unit FROM vectors)) = (id IN (SELECT unit FROM pending));
+-- has no vector of a space in use and does not wait for one, or both
+SELECT 'unit ' || u.id || ' in space ' || s.id FROM spaces s CROSS JOIN units u
+WHERE s.state <> 'leaving' AND EXISTS (SELECT 1 FROM vectors v WHERE v.unit = u.id AND v.space = s.id)
+  = EXISTS (SELECT 1 FROM pending p WHERE p.space = s.id AND p.unit = u.id);
 
 -- name: pending_astray
 -- waits for a vector and is not there
 SELECT 'unit ' || p.unit FROM pending p LEFT JOIN units u ON u.id = p.unit
-WHERE u.id IS NULL OR u.namespace <> p.namespace;
+WHERE u.id IS NULL OR u.namespace <> p.namespace OR p.space NOT IN (SELECT id FROM spaces);
 
 -- name: unit_not_in_lexicon
 -- cannot be found by its words

@@ -1,9 +1,10 @@
 """The dense leg: the nearest vectors of a scope.
 
-    vectors (table) ─▶ Partition: what memory holds of one namespace's (see partition.py) ─▶ Similarities of a query to them
+    vectors (table) ─▶ Partition: what memory holds of one namespace's in a space (see partition.py)
+                                      └─▶ Similarities of a query to them
 
 A partition is loaded when it is first searched and then kept fresh. New vectors have higher numbers and are read on, and so is
-one whose record was retired or that was made anew: it gets a new number, and `namespaces.changes` says that there is something
+one whose record was retired or that was made anew: it gets a new number, and `partitions.changes` says that there is something
 to read. If there are fewer then than there should be, some went, and the list of those that are there is read. All this is
 looked up in the search's own read transaction, so other processes' writes count from the next search on. When anything was
 forgotten, all partitions are dropped: of what is gone, nothing stays in memory.
@@ -116,15 +117,15 @@ class Partitions:
     """The partitions that have been searched, kept for the next search. May be used from many threads."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[int, _Held] = OrderedDict()
+        self._held: OrderedDict[tuple[int, int], _Held] = OrderedDict()
         self._lock = threading.Lock()
         self._forgotten = 0
 
-    def fresh(self, database: Database, namespaces: Iterable[tuple[int, int, int]]) -> list[Partition]:
-        """The vectors of some namespaces, as the database's open transaction sees them.
+    def fresh(self, database: Database, space: int, namespaces: Iterable[tuple[int, int, int]]) -> list[Partition]:
+        """The vectors of a space in some namespaces, as the database's open transaction sees them.
 
         Args:
-            namespaces: the number of each, how many vectors it has, and its counter of changes.
+            namespaces: the number of each, how many vectors of the space it has, and their counter of changes.
         """
         forgotten: int = database.execute(q.forgotten)[0][0]
         with self._lock:
@@ -134,10 +135,10 @@ class Partitions:
         partitions = []
         for namespace, embedded, changes in namespaces:
             with self._lock:
-                held = self._held.setdefault(namespace, _Held())
-                self._held.move_to_end(namespace)
+                held = self._held.setdefault((space, namespace), _Held())
+                self._held.move_to_end((space, namespace))
             with held.lock:
-                held.partition = _brought_up(held.partition, database, namespace, embedded, changes)
+                held.partition = _brought_up(held.partition, database, (space, namespace), embedded, changes)
                 partitions.append(held.partition)
         self._shrink()
         return partitions
@@ -158,22 +159,22 @@ class Partitions:
             self._held.clear()
 
 
-def _brought_up(known: Partition | None, database: Database, namespace: int, embedded: int, changes: int) -> Partition:
+def _brought_up(known: Partition | None, database: Database, place: tuple[int, int], embedded: int, changes: int) -> Partition:
     path = path_for(embedded)
     partition = known
     if partition is None or partition.path != path or partition.count > _WORN * (embedded + 1):
         partition = emptied(path, changes, int(embedded * _SPARE))
     if partition.changes != changes or partition.live < embedded:
-        partition = _read_on(partition, database, namespace)
+        partition = _read_on(partition, database, place)
     if partition.live != embedded and partition.changes != changes:
         # Some went.
-        partition = partition.as_stored(database.execute(q.vector_states, (namespace,)), changes)
+        partition = partition.as_stored(database.execute(q.vector_states, place), changes)
     return partition if partition.changes == changes else partition.at_changes(changes)
 
 
-def _read_on(partition: Partition, database: Database, namespace: int) -> Partition:
+def _read_on(partition: Partition, database: Database, place: tuple[int, int]) -> Partition:
     """With all that came since, or was changed and has a new number for it."""
     more = q.vectors_after if partition.path == "exact" else q.codes_after
-    while rows := database.execute(more, (namespace, partition.last_id, _PAGE)):
+    while rows := database.execute(more, (*place, partition.last_id, _PAGE)):
         partition = partition.with_more(rows)
     return partition

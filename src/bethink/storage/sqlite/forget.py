@@ -366,7 +366,7 @@ def _showing_below(database: Database, namespace: int, removed: list[AnyRecord])
     handed = Scope((*namespace_of(path), HANDOFF), subtree=True)
     return [
         number
-        for below, *_ in database.execute(q.namespaces_in_scope, path_range(handed))
+        for below, *_ in database.execute(q.namespaces_in_scope, (None, *path_range(handed)))
         for number, body in database.execute(q.receipts_of_namespace, (below,))
         if any(line.id in entries for line in decode_receipt(body).lines if line.of == "record")
     ]
@@ -382,3 +382,4 @@ def _drop_namespaces(database: Database, scope: Scope) -> None:
         database.execute(q.drop_empty_namespaces, (low, high))
     for depth in range(len(scope.namespace) - 1, 0, -1):
         database.execute(q.drop_empty_namespaces, path_range(Scope(scope.namespace[:depth])))
+    database.execute(q.drop_partitions_astray)

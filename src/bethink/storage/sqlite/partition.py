@@ -155,10 +155,10 @@ class _Codes:
 
 
 class Partition:
-    """The vectors of one namespace, as of one moment.
+    """The vectors of one space in one namespace, as of one moment.
 
     Attributes:
-        changes: the namespace's counter at that moment.
+        changes: their counter at that moment.
         count: how many there are, those included that were replaced since.
         live: how many there are without them.
         ids, units: of each vector, ascending by id.

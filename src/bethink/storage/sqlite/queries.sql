@@ -15,15 +15,21 @@ SELECT value, (SELECT value FROM meta WHERE key = 'revision') FROM json_each(?) 
 SELECT id FROM namespaces WHERE path IN (SELECT value FROM json_each(?)) ORDER BY id;
 
 -- name: namespaces_in_scope
--- The namespaces of a scope with their totals.
-SELECT id, path, units, length, embedded, changes FROM namespaces WHERE path >= ? AND path < ? ORDER BY id;
+-- The namespaces of a scope with their totals, and what a space holds of each.
+SELECT n.id, n.path, n.units, n.length, coalesce(p.embedded, 0), coalesce(p.changes, 0)
+FROM namespaces n LEFT JOIN partitions p ON p.space = ? AND p.namespace = n.id WHERE n.path >= ? AND n.path < ? ORDER BY n.id;
 
 -- name: path_by_id
 SELECT path FROM namespaces WHERE id = ?;
 
 -- name: add_to_totals
--- Count units in and out of a namespace, and vectors.
-UPDATE namespaces SET units = units + ?, length = length + ?, embedded = embedded + ?, changes = changes + ? WHERE id = ?;
+-- Count units in and out of a namespace.
+UPDATE namespaces SET units = units + ?, length = length + ? WHERE id = ?;
+
+-- name: count_vectors
+-- Count vectors of a space in and out of a namespace, and changes.
+INSERT INTO partitions (space, namespace, embedded, changes) VALUES (?, ?, ?, ?)
+ON CONFLICT (space, namespace) DO UPDATE SET embedded = embedded + excluded.embedded, changes = changes + excluded.changes;
 
 -- name: revision
 -- Of the records of a namespace; one that has no row counts as changed with every other.
@@ -152,11 +158,11 @@ SELECT id + ?3, ?4, seq, message_id, grp, role, pinned, created_at, added_at,
 FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id;
 
 -- name: fork_vectors
--- The vectors of those copies.
-INSERT INTO vectors (unit, namespace, kind, retired, code, data)
-SELECT copy.unit, v.namespace, v.kind, v.retired, v.code, v.data
-FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit
-WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
+-- The vectors of those copies, of the spaces in use.
+INSERT INTO vectors (space, unit, namespace, kind, retired, code, data)
+SELECT v.space, copy.unit, v.namespace, v.kind, v.retired, v.code, v.data
+FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit JOIN spaces s ON s.id = v.space
+WHERE m.id BETWEEN ?1 AND ?2 AND s.state <> 'leaving' ORDER BY v.id;
 
 -- name: fork_tokens
 -- The vectors of their tokens.
@@ -352,9 +358,6 @@ INSERT INTO receipts (namespace, receipt_id, thread_id, created_at, body) VALUES
 -- name: meta
 SELECT value FROM meta WHERE key = ?;
 
--- name: set_meta
-INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
-
 -- name: fill_log
 -- Something large, to be rolled back: see log.py.
 INSERT INTO meta (key, value) VALUES ('room', zeroblob(?));
@@ -364,9 +367,17 @@ INSERT INTO meta (key, value) VALUES ('room', zeroblob(?));
 UPDATE meta SET value = value + 1 WHERE key = 'erasures_due';
 
 -- name: new_units
--- Units after a number, with what each place of a unit needs, and whether each has a vector.
-SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
-FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id > ? ORDER BY u.id;
+-- Units after a number, with what each place of a unit needs.
+SELECT id, namespace, kind, retired, length, terms FROM units WHERE id > ? ORDER BY id;
+
+-- name: new_pending
+-- Of those, each waits in the spaces in use that hold no vector of it.
+INSERT INTO pending (space, unit, namespace) SELECT s.id, u.id, u.namespace FROM spaces s CROSS JOIN units u
+WHERE s.state <> 'leaving' AND u.id > ? AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.unit = u.id AND v.space = s.id);
+
+-- name: new_vectors
+-- How many vectors of them each space holds, by namespace.
+SELECT space, namespace, count(*) FROM vectors WHERE unit > ? GROUP BY space, namespace ORDER BY space, namespace;
 
 -- name: new_terms
 -- The terms of the units of a scope after a number.
@@ -384,9 +395,12 @@ INSERT INTO lexicon (lexicon, rowid, tags, terms) VALUES ('delete', ?, ?, ?);
 INSERT INTO lexicon (lexicon) VALUES ('optimize');
 
 -- name: units_by_id
--- Units, and whether each has a vector.
-SELECT u.id, u.namespace, u.kind, u.retired, u.length, u.terms, v.id IS NOT NULL
-FROM units u LEFT JOIN vectors v ON v.unit = u.id WHERE u.id IN (SELECT value FROM json_each(?)) ORDER BY u.id;
+SELECT id, namespace, kind, retired, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: vectors_of_units
+-- How many vectors of some units each space holds, by namespace.
+SELECT space, namespace, count(*) FROM vectors WHERE unit IN (SELECT value FROM json_each(?))
+GROUP BY space, namespace ORDER BY space, namespace;
 
 -- name: drop_units
 DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
@@ -395,21 +409,24 @@ DELETE FROM units WHERE id IN (SELECT value FROM json_each(?));
 UPDATE units SET retired = ? WHERE id = ?;
 
 -- name: retire_vector
--- Under a new number, by which memory learns of it.
-INSERT OR REPLACE INTO vectors (unit, namespace, kind, retired, code, data)
-SELECT unit, namespace, kind, ?, code, data FROM vectors WHERE unit = ?;
+-- In each space under a new number, by which memory learns of it.
+INSERT OR REPLACE INTO vectors (space, unit, namespace, kind, retired, code, data)
+SELECT space, unit, namespace, kind, ?, code, data FROM vectors WHERE unit = ? ORDER BY space;
 
 -- name: drop_vectors
 DELETE FROM vectors WHERE unit IN (SELECT value FROM json_each(?));
 
 -- name: unit_in_scope
--- A unit of a scope, and whether it has a vector.
+-- A unit of a scope, and whether it has a vector of a space.
 SELECT u.namespace, u.kind, u.retired, v.id IS NOT NULL
-FROM units u JOIN namespaces n ON n.id = u.namespace LEFT JOIN vectors v ON v.unit = u.id
+FROM units u JOIN namespaces n ON n.id = u.namespace LEFT JOIN vectors v ON v.unit = u.id AND v.space = ?
 WHERE u.id = ? AND n.path >= ? AND n.path < ?;
 
+-- name: drop_vector
+DELETE FROM vectors WHERE space = ? AND unit = ?;
+
 -- name: add_vector
-INSERT INTO vectors (unit, namespace, kind, retired, code, data) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO vectors (space, unit, namespace, kind, retired, code, data) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_token_space
 INSERT OR IGNORE INTO token_spaces (fingerprint, dimension) VALUES (?, ?);
@@ -425,20 +442,17 @@ SELECT u.id, ?4, ?5 FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u
 -- name: drop_tokens
 DELETE FROM tokens WHERE unit IN (SELECT value FROM json_each(?));
 
--- name: drop_all_tokens
-DELETE FROM tokens;
-
 -- name: tokens_of
 -- Those of a list of ascending units.
 SELECT v.unit, v.data FROM json_each(?) l CROSS JOIN tokens v ON v.unit = l.value WHERE v.space = ?;
 
 -- name: vectors_after
--- The vectors of a namespace with numbers above one that is known.
-SELECT id, unit, kind, retired, data FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+-- The vectors of a space and a namespace with numbers above one that is known.
+SELECT id, unit, kind, retired, data FROM vectors WHERE space = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?;
 
 -- name: codes_after
 -- The same with the codes instead: answered from the index alone.
-SELECT id, unit, kind, retired, code FROM vectors WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?;
+SELECT id, unit, kind, retired, code FROM vectors WHERE space = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?;
 
 -- name: vectors_by_number
 -- Those of a list of ascending numbers.
@@ -449,8 +463,8 @@ SELECT v.id, v.data FROM json_each(?) l CROSS JOIN vectors v ON v.id = l.value;
 SELECT value FROM meta WHERE key = 'erasures_due';
 
 -- name: vector_states
--- All vectors of a namespace by number, without the vectors themselves: answered from the index alone.
-SELECT id, unit, kind, retired FROM vectors WHERE namespace = ? ORDER BY id;
+-- All vectors of a space and a namespace by number, without the vectors themselves: answered from the index alone.
+SELECT id, unit, kind, retired FROM vectors WHERE space = ? AND namespace = ? ORDER BY id;
 
 -- name: match_best
 -- The best rows of the lexicon for a query in FTS5's language. (`ORDER BY rank` says the same and takes a fifth longer.)
@@ -720,20 +734,28 @@ FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id =
 WHERE c.id = ?;
 
 -- name: scan_pending
--- Units without a vector, with the body of what they stand for. (CROSS JOIN: from the few that wait to their units, not the other
--- way round.)
-SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+-- Units without a vector of space ?5, with the body of what they stand for. (CROSS JOIN: from the few that wait to their units, not
+-- the other way round.)
+SELECT p.unit, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
   (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
 FROM pending p CROSS JOIN units u ON u.id = p.unit CROSS JOIN namespaces n ON n.id = p.namespace
-WHERE p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
-ORDER BY 1 {order} LIMIT ?5;
+WHERE p.space = ?5 AND p.unit > ?1 AND p.unit < ?2 AND n.path >= ?3 AND n.path < ?4
+ORDER BY p.unit {order} LIMIT ?6;
+
+-- name: scan_pending_of_namespace
+-- The same of one namespace alone: those of others that wait are not read.
+SELECT p.unit, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+  (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
+FROM pending p INDEXED BY pending_by_namespace CROSS JOIN units u ON u.id = p.unit
+WHERE p.space = ?5 AND p.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND p.unit > ?1 AND p.unit < ?2 AND ?4 IS NOT NULL
+ORDER BY p.unit {order} LIMIT ?6;
 
 -- name: scan_without_tokens
--- Units that have a vector and no tokens of a space, with the body of what they stand for.
+-- Units that have no tokens of a space, with the body of what they stand for.
 SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
   (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
 FROM units u CROSS JOIN namespaces n ON n.id = u.namespace
-WHERE u.id > ?1 AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND u.id NOT IN (SELECT unit FROM pending)
+WHERE u.id > ?1 AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4
   AND NOT EXISTS (SELECT 1 FROM tokens t JOIN token_spaces s ON s.id = t.space WHERE t.unit = u.id AND s.fingerprint = ?5)
 ORDER BY u.id {order} LIMIT ?6;
 
@@ -893,15 +915,53 @@ SELECT count(*) FROM namespaces WHERE path >= ? AND path < ?;
 -- name: finish_erasures
 UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';
 
--- name: drop_all_vectors
-DELETE FROM vectors;
+-- name: drop_partitions_astray
+-- Those of namespaces that are gone.
+DELETE FROM partitions WHERE namespace NOT IN (SELECT id FROM namespaces);
 
--- name: unembed_units
--- Every unit waits for its vector again.
-INSERT OR IGNORE INTO pending (unit, namespace) SELECT id, namespace FROM units;
+-- name: spaces_in_use
+-- The current space, then the one being filled.
+SELECT id, fingerprint, dimension, state FROM spaces WHERE state <> 'leaving' ORDER BY state;
 
--- name: unembed_namespaces
-UPDATE namespaces SET embedded = 0, changes = changes + 1 WHERE embedded > 0;
+-- name: add_space
+INSERT INTO spaces (fingerprint, dimension, state) VALUES (?, ?, 'filling');
+
+-- name: bind_space
+UPDATE spaces SET fingerprint = ?, dimension = ? WHERE id = ?;
+
+-- name: set_space_state
+UPDATE spaces SET state = ? WHERE id = ?;
+
+-- name: fill_pending
+-- Every unit waits in a space.
+INSERT INTO pending (space, unit, namespace) SELECT ?, id, namespace FROM units ORDER BY id;
+
+-- name: count_pending
+-- How many units wait in a space, counted up to a limit.
+SELECT count(*) FROM (SELECT 1 FROM pending WHERE space = ? LIMIT ?);
+
+-- name: vectors_in_space
+SELECT coalesce(sum(embedded), 0) FROM partitions WHERE space = ?;
+
+-- name: space_leaving
+SELECT id FROM spaces WHERE state = 'leaving' ORDER BY id LIMIT 1;
+
+-- name: sweep_vectors
+-- Some vectors of a space: numbers come from the index, which holds them together.
+DELETE FROM vectors WHERE id IN (SELECT id FROM vectors INDEXED BY vectors_by_space WHERE space = ? LIMIT ?);
+
+-- name: sweep_pending
+DELETE FROM pending WHERE space = ?1 AND unit IN (SELECT unit FROM pending WHERE space = ?1 ORDER BY unit LIMIT ?2);
+
+-- name: any_of_space
+-- Whether a space has vectors, or units that wait.
+SELECT 1 FROM vectors INDEXED BY vectors_by_space WHERE space = ?1 UNION ALL SELECT 1 FROM pending WHERE space = ?1 LIMIT 1;
+
+-- name: drop_partitions_of_space
+DELETE FROM partitions WHERE space = ?;
+
+-- name: drop_space
+DELETE FROM spaces WHERE id = ?;
 
 -- name: all_threads
 SELECT id, thread_id FROM threads ORDER BY id;
@@ -936,8 +996,8 @@ SELECT m.id, t.thread_id, m.body FROM model_calls m JOIN threads t ON t.id = m.t
 SELECT 1 FROM vectors LIMIT 1;
 
 -- name: vectors_with_codes
--- All vectors with numbers above one, with their codes.
-SELECT id, data, code FROM vectors WHERE id > ? ORDER BY id LIMIT ?;
+-- All vectors with numbers above one, with their codes, and the dimension of their space.
+SELECT v.id, v.data, v.code, s.dimension FROM vectors v LEFT JOIN spaces s ON s.id = v.space WHERE v.id > ? ORDER BY v.id LIMIT ?;
 
 -- name: check_lexicon
 INSERT INTO lexicon (lexicon) VALUES ('integrity-check');
@@ -963,14 +1023,19 @@ UNION ALL SELECT 1 FROM scores WHERE instr(CAST(author AS BLOB), ?1)
 UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
 UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
 UNION ALL SELECT 1 FROM token_spaces WHERE instr(CAST(fingerprint AS BLOB), ?1)
+UNION ALL SELECT 1 FROM spaces WHERE instr(fingerprint, ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)
 LIMIT 1;
 
 -- name: add_pending
-INSERT INTO pending (unit, namespace) VALUES (?, ?);
+INSERT INTO pending (space, unit, namespace) VALUES (?, ?, ?);
 
 -- name: drop_pending
-DELETE FROM pending WHERE unit IN (SELECT value FROM json_each(?));
+-- In every space.
+DELETE FROM pending WHERE space IN (SELECT id FROM spaces) AND unit IN (SELECT value FROM json_each(?));
+
+-- name: drop_pending_unit
+DELETE FROM pending WHERE space = ? AND unit = ?;
 
 -- name: remember_unit
 -- This unit number was used, if only by a unit that has been removed.

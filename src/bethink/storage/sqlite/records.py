@@ -9,7 +9,6 @@ import msgspec
 
 from bethink.errors import Conflict, NotFound
 from bethink.messages import Message
-from bethink.models import Fingerprint
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import (
     Cite,
@@ -28,6 +27,7 @@ from bethink.storage.derive import terms_of, thread_of
 from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import message_numbers, shorten
 from bethink.storage.sqlite.threads import find_thread
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
@@ -50,7 +50,7 @@ from bethink.storage.sqlite.values import (
 )
 from bethink.values import Namespace
 
-__all__ = ["embedder", "get", "index_record", "put", "scan", "touch_records", "write_record"]
+__all__ = ["get", "index_record", "put", "scan", "touch_records", "write_record"]
 
 replace = msgspec.structs.replace
 
@@ -95,8 +95,7 @@ def put(database: Database, request: Put) -> None:
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
     if request.vectors:
-        bound = embedder(database)
-        embed(database, namespace, request.vectors, bound.dimension if bound else None)
+        embed(database, namespace, request.vectors, find(database, request.space))
     if request.tokens is not None:
         tokens.add(database, namespace, request.tokens)
 
@@ -209,12 +208,6 @@ def _cite(database: Database, namespace: int, cite: Cite) -> None:
     write_record(database, number, unit, replace(record, access_count=record.access_count + 1, last_accessed=last))
 
 
-def embedder(database: Database) -> Fingerprint | None:
-    """Whose vectors the database holds."""
-    rows = database.execute(q.meta, ("embedder",))
-    return msgspec.json.decode(rows[0][0], type=Fingerprint) if rows else None
-
-
 # -- get ------------------------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +240,8 @@ def _stored_message(row: Row) -> StoredMessage:
 def scan(database: Database, request: Scan) -> Page:
     """See `storage.base.Scan`. `next` is the number of the last row, so nothing that is written meanwhile moves the rest."""
     sql, parameters, item = _SCANS[request.what](request)
+    if request.what == "pending" and request.tokens is None:
+        parameters = (find(database, request.space).number,)
     after = 0 if request.after is None else int(request.after)
     bounds = (after, _END) if not request.newest else (0, after or _END)
     statement = sql.replace("{order}", "DESC" if request.newest else "ASC")
@@ -305,9 +300,10 @@ def _checkpoints(request: Scan) -> _Plan:
 
 
 def _pending(request: Scan) -> _Plan:
+    """Its parameter is the number of the space."""
     if request.tokens is not None:
         return q.scan_without_tokens, (tokens.space_key(request.tokens),), _pending_item
-    return q.scan_pending, (), _pending_item
+    return q.scan_pending if request.scope.subtree else q.scan_pending_of_namespace, (), _pending_item
 
 
 def _pending_item(row: Row) -> Pending:

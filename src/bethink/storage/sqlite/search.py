@@ -22,7 +22,7 @@ from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.lexicon import Counted, Frequencies, LeftOut, Lexicon
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.records import embedder
+from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import FIRST_KEY, Tails
 from bethink.storage.sqlite.tokens import tokens_of
 from bethink.storage.sqlite.values import SEQ_BITS, listed, path_of, path_range
@@ -55,10 +55,10 @@ def search(
     database: Database, request: Search, partitions: Callable[[], Partitions], frequencies: Frequencies, tails: Tails
 ) -> Found:
     """See `storage.base.Search`. `partitions` is asked for only if there is a vector: it needs numpy."""
+    space = find(database, request.space)
     if request.vector is not None:
-        bound = embedder(database)
-        check_query(request.vector, bound.dimension if bound else None)
-    namespaces = database.execute(q.namespaces_in_scope, path_range(request.scope))
+        check_query(request.vector, space.dimension)
+    namespaces = database.execute(q.namespaces_in_scope, (space.number, *path_range(request.scope)))
     tail = tails.of(database, request.scope)
     units = sum(row[2] for row in namespaces) + len(tail)
     if not units:
@@ -77,7 +77,7 @@ def search(
     if request.vector is not None:
         from bethink.storage.sqlite.dense import Similarities
 
-        filled = partitions().fresh(database, [(row[0], row[4], row[5]) for row in namespaces if row[4]])
+        filled = partitions().fresh(database, space.number, [(row[0], row[4], row[5]) for row in namespaces if row[4]])
         similarities = Similarities(database, filled, request.vector, request.kinds, request.current, without.units)
         limit = request.limit
         cosines = similarities.best(limit) if passing is None else passing.nearest(similarities, limit)

@@ -20,7 +20,7 @@ import msgspec
 
 from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError, CorruptStore, InvalidInput, StoreError
-from bethink.models import Fingerprint, mismatch
+from bethink.models import Fingerprint
 from bethink.storage.base import (
     Acquire,
     Append,
@@ -44,11 +44,12 @@ from bethink.storage.base import (
     Scan,
     Scope,
     Search,
+    Space,
     Stats,
     Transcript,
     Verification,
 )
-from bethink.storage.sqlite import checkpoints, leases, marks, records, threads
+from bethink.storage.sqlite import checkpoints, leases, marks, records, spaces, threads
 from bethink.storage.sqlite import forget as forgetting
 from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
@@ -59,7 +60,7 @@ from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.tail import Tails, is_long, settle
-from bethink.storage.sqlite.values import drop_kept, encode, path_of, path_range
+from bethink.storage.sqlite.values import drop_kept, path_of, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
 from bethink.threads import ThreadInfo
@@ -219,6 +220,13 @@ class SqliteStore:
         while self._writer.run(lambda database: settle(database, scope)):
             pass
 
+    def _settle_whole(self, scope: Scope) -> None:
+        """Settle every tail of a scope: a message has no unit before. Who cannot must not be told that nothing waits."""
+        with self._readers.reading() as database:
+            tails = is_long(database, scope, 0)
+        if tails:
+            self._settle(scope)
+
     def revision(self, namespace: Namespace, /) -> int:
         """See `storage.base.Store.revision`."""
         with self._readers.reading() as database:
@@ -255,11 +263,7 @@ class SqliteStore:
     def scan(self, request: Scan, /) -> Page:
         """See `storage.base.Scan`."""
         if request.what == "pending":
-            # A message has no unit before. Who cannot settle must not be told that nothing waits.
-            with self._readers.reading() as database:
-                tails = is_long(database, request.scope, 0)
-            if tails:
-                self._settle(request.scope)
+            self._settle_whole(request.scope)
         with self._readers.reading() as database:
             return records.scan(database, request)
 
@@ -284,7 +288,8 @@ class SqliteStore:
         span = path_range(scope)
         thread_count, messages = database.execute(q.count_threads, span)[0]
         kinds = database.execute(q.count_records, span)
-        totals = database.execute(q.namespaces_in_scope, span)
+        current = spaces.in_use(database)[0]
+        totals = database.execute(q.namespaces_in_scope, (current.number, *span))
         units = sum(row[2] for row in totals) + len(self._tails.of(database, scope))
         return Stats(
             namespaces=database.execute(q.count_namespaces, span)[0][0],
@@ -298,18 +303,39 @@ class SqliteStore:
             units=units,
             pending=units - sum(row[4] for row in totals),
             schema_version=SCHEMA_VERSION,
-            embedder=records.embedder(database),
+            embedder=current.fingerprint,
             size_bytes=sum(_size(f"{self._options.path}{suffix}") for suffix in ("", "-wal")),
             engine=self._engine,
             attempts=database.execute(q.count_attempts, span)[0][0],
         )
 
-    def bind_embedder(self, fingerprint: Fingerprint, *, replace: bool = False) -> None:
-        """Say whose vectors this database holds. The first call decides; with `replace` another's vectors are dropped."""
+    def spaces(self) -> tuple[Space, ...]:
+        """See `storage.base.Store.spaces`."""
         with self._readers.reading() as database:
-            if records.embedder(database) == fingerprint:
+            return spaces.spaces(database)
+
+    def bind_embedder(self, fingerprint: Fingerprint) -> None:
+        """See `storage.base.Store.bind_embedder`."""
+        with self._readers.reading() as database:
+            if spaces.embedder(database) == fingerprint:
                 return
-        self._writer.run(lambda database: _bind(database, fingerprint, replace))
+        self._writer.run(lambda database: spaces.bind(database, fingerprint))
+
+    def fill_space(self, fingerprint: Fingerprint) -> None:
+        """See `storage.base.Store.fill_space`."""
+        self._writer.run(lambda database: spaces.fill(database, fingerprint))
+
+    def switch_space(self, fingerprint: Fingerprint, *, waiting: int = 0) -> bool:
+        """See `storage.base.Store.switch_space`. What is appended during the call waits afterwards."""
+        self._settle_whole(Scope((), subtree=True))
+        return self._writer.run(lambda database: spaces.switch(database, fingerprint, waiting))
+
+    def sweep(self) -> bool:
+        """See `storage.base.Store.sweep`. Does not wait for the disk: what comes back after a power cut is swept again."""
+        with self._readers.reading() as database:
+            if not database.execute(q.space_leaving):
+                return False
+        return self._writer.run(spaces.sweep, relaxed=True)
 
     def _finish_erasure(self, timeout: timedelta) -> None:
         with self._readers.reading() as database:
@@ -326,20 +352,6 @@ class SqliteStore:
         self._closed = True
         self._writer.close()
         self._readers.close()
-
-
-def _bind(database: Database, fingerprint: Fingerprint, replace: bool) -> None:
-    bound = records.embedder(database)
-    if bound == fingerprint:
-        return
-    if bound is not None:
-        if not replace:
-            raise mismatch(bound, fingerprint)
-        database.execute(q.drop_all_vectors)
-        database.execute(q.drop_all_tokens)
-        database.execute(q.unembed_units)
-        database.execute(q.unembed_namespaces)
-    database.execute(q.set_meta, ("embedder", encode(fingerprint)))
 
 
 def _size(path: str) -> int:

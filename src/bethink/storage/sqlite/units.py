@@ -2,7 +2,7 @@
 
     units ─┬─▶ lexicon   full text
            ├─▶ totals    of its namespace
-           └─▶ pending ─ embed ─▶ vectors
+           └─▶ pending ─ embed ─▶ vectors    of each space in use (see spaces.py)
 
 Every change of a unit goes through here, so that they always agree. A record has its unit from the start; a message gets it
 when its thread is settled (see tail.py): FTS5 writes a segment at every commit, which takes longer than to write the message.
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from bethink.storage.base import Scope
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.spaces import InUse, in_use
 from bethink.storage.sqlite.values import listed, namespace_of, path_of, path_range
 from bethink.storage.vectors import check_vectors
 from bethink.values import Namespace
@@ -49,8 +50,6 @@ class Totals(NamedTuple):
 
     units: int = 0
     length: int = 0
-    embedded: int = 0
-    changes: int = 0
 
 
 def intern(database: Database, namespace: Namespace) -> int:
@@ -78,7 +77,7 @@ def add_units(
     tags = tags_of(_namespace_tags(database, namespace), kind, retired)
     database.executemany(q.add_unit, rows)
     database.executemany(q.index_unit, [(row[0], tags, row[6]) for row in rows])
-    database.executemany(q.add_pending, [(row[0], namespace) for row in rows])
+    database.executemany(q.add_pending, [(space.number, row[0], namespace) for space in in_use(database) for row in rows])
     add_to_totals(database, namespace, Totals(len(rows), sum(row[5] for row in rows)))
     return [(row[3], row[0]) for row in rows]
 
@@ -88,19 +87,18 @@ def copied(database: Database, after: int) -> None:
     tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     indexed = []
-    waiting = []
-    for unit, namespace, kind, retired, length, terms, embedded in database.execute(q.new_units, (after,)):
+    for unit, namespace, kind, retired, length, terms in database.execute(q.new_units, (after,)):
         if namespace not in tags:
             tags[namespace] = _namespace_tags(database, namespace)
         indexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
         so_far = totals.get(namespace, Totals())
-        totals[namespace] = Totals(so_far.units + 1, so_far.length + length, so_far.embedded + embedded)
-        if not embedded:
-            waiting.append((unit, namespace))
+        totals[namespace] = Totals(so_far.units + 1, so_far.length + length)
     database.executemany(q.index_unit, indexed)
-    database.executemany(q.add_pending, waiting)
     for namespace, change in totals.items():
         add_to_totals(database, namespace, change)
+    database.execute(q.new_pending, (after,))
+    for space, namespace, embedded in database.execute(q.new_vectors, (after,)):
+        database.execute(q.count_vectors, (space, namespace, embedded, 0))
 
 
 def last_unit(database: Database) -> int:
@@ -126,15 +124,15 @@ def drop_units(database: Database, units: Collection[int]) -> None:
     tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     unindexed = []
-    for unit, namespace, kind, retired, length, terms, embedded in database.execute(q.units_by_id, (chosen,)):
+    for unit, namespace, kind, retired, length, terms in database.execute(q.units_by_id, (chosen,)):
         if namespace not in tags:
             tags[namespace] = _namespace_tags(database, namespace)
         unindexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
         so_far = totals.get(namespace, Totals())
-        totals[namespace] = Totals(
-            so_far.units - 1, so_far.length - length, so_far.embedded - embedded, so_far.changes + embedded
-        )
+        totals[namespace] = Totals(so_far.units - 1, so_far.length - length)
     database.executemany(q.unindex_unit, unindexed)
+    for space, namespace, embedded in database.execute(q.vectors_of_units, (chosen,)):
+        database.execute(q.count_vectors, (space, namespace, -embedded, embedded))
     database.execute(q.drop_vectors, (chosen,))
     database.execute(q.drop_tokens, (chosen,))
     database.execute(q.drop_pending, (chosen,))
@@ -146,37 +144,37 @@ def drop_units(database: Database, units: Collection[int]) -> None:
 
 def set_retired(database: Database, unit: int, retired: bool) -> None:
     """The record that a unit stands for has been retired, or is current again."""
-    _, namespace, kind, before, _, terms, embedded = database.execute(q.units_by_id, (listed([unit]),))[0]
+    _, namespace, kind, before, _, terms = database.execute(q.units_by_id, (listed([unit]),))[0]
     if bool(before) == retired:
         return
     tags = _namespace_tags(database, namespace)
     database.execute(q.unindex_unit, (unit, tags_of(tags, kind, not retired), terms))
     database.execute(q.index_unit, (unit, tags_of(tags, kind, retired), terms))
     database.execute(q.retire_unit, (retired, unit))
-    if embedded:
-        database.execute(q.retire_vector, (retired, unit))
-        add_to_totals(database, namespace, Totals(changes=1))
+    database.execute(q.retire_vector, (retired, unit))
+    for space, _, embedded in database.execute(q.vectors_of_units, (listed([unit]),)):
+        database.execute(q.count_vectors, (space, namespace, 0, embedded))
 
 
-def embed(database: Database, namespace: Namespace, vectors: Collection[tuple[int, bytes]], dimension: int | None) -> None:
-    """Give units of a namespace or below their vectors. One that is not there any more is passed over."""
+def embed(database: Database, namespace: Namespace, vectors: Collection[tuple[int, bytes]], space: InUse) -> None:
+    """Give units of a namespace or below their vectors of a space. One that is not there any more is passed over."""
     data = [vector for _, vector in vectors]
-    check_vectors(data, dimension)
+    check_vectors(data, space.dimension)
     codes = _codes(data)
     low, high = path_range(Scope(namespace, subtree=True))
-    totals: dict[int, Totals] = {}
+    counted: dict[int, tuple[int, int]] = {}
     for (unit, vector), code in zip(vectors, codes, strict=True):
-        for number, kind, retired, embedded in database.execute(q.unit_in_scope, (unit, low, high)):
-            so_far = totals.get(number, Totals())
+        for number, kind, retired, embedded in database.execute(q.unit_in_scope, (space.number, unit, low, high)):
+            added, changed = counted.get(number, (0, 0))
             if embedded:
-                database.execute(q.drop_vectors, (listed([unit]),))
-                totals[number] = so_far._replace(changes=so_far.changes + 1)
+                database.execute(q.drop_vector, (space.number, unit))
+                counted[number] = added, changed + 1
             else:
-                database.execute(q.drop_pending, (listed([unit]),))
-                totals[number] = so_far._replace(embedded=so_far.embedded + 1)
-            database.execute(q.add_vector, (unit, number, kind, retired, code, vector))
-    for number, change in totals.items():
-        add_to_totals(database, number, change)
+                database.execute(q.drop_pending_unit, (space.number, unit))
+                counted[number] = added + 1, changed
+            database.execute(q.add_vector, (space.number, unit, number, kind, retired, code, vector))
+    for number, change in counted.items():
+        database.execute(q.count_vectors, (space.number, number, *change))
 
 
 def _codes(vectors: Sequence[bytes]) -> list[bytes]:

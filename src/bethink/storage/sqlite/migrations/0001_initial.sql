@@ -9,8 +9,6 @@ CREATE TABLE namespaces (
     path     TEXT NOT NULL UNIQUE,
     units    INTEGER NOT NULL DEFAULT 0,
     length   INTEGER NOT NULL DEFAULT 0, -- terms in them
-    embedded INTEGER NOT NULL DEFAULT 0, -- vectors
-    changes  INTEGER NOT NULL DEFAULT 0, -- grows when a vector goes or gets another number, see dense.py; other processes watch it
     revision INTEGER NOT NULL            -- grows with every change of its records, see meta
 ) STRICT;
 
@@ -214,8 +212,8 @@ CREATE TABLE states (
 ) STRICT;
 
 -- What search can find: a message or a record. Numbers are never used again, so a vector that comes late cannot meet another text;
--- meta.last_unit remembers the greatest that was removed. Every unit is in the lexicon, in the totals of its namespace and, without a
--- vector, in `pending`.
+-- meta.last_unit remembers the greatest that was removed. Every unit is in the lexicon, in the totals of its namespace and, for each
+-- space in use that holds no vector of it, in `pending`.
 CREATE TABLE units (
     id        INTEGER PRIMARY KEY,
     namespace INTEGER NOT NULL REFERENCES namespaces (id),
@@ -229,23 +227,53 @@ CREATE TABLE units (
 
 CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
 
--- Units that wait for their vector.
-CREATE TABLE pending (
-    unit      INTEGER PRIMARY KEY REFERENCES units (id),
-    namespace INTEGER NOT NULL
+-- Vector spaces, see spaces.py. One is current; it has no fingerprint until an embedder is bound. One may be filling, to take its
+-- place. Those that are leaving are of no use any more: their vectors are removed by and by, and then they are. Numbers are never
+-- used again, so what memory holds of a space cannot be taken for another's.
+CREATE TABLE spaces (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint BLOB, -- JSON
+    dimension   INTEGER,
+    state       TEXT NOT NULL -- current, filling, leaving
 ) STRICT;
+
+CREATE UNIQUE INDEX spaces_in_use ON spaces (state) WHERE state <> 'leaving';
+
+INSERT INTO spaces (state) VALUES ('current');
+
+-- What a space holds of a namespace. `changes` grows when a vector goes or gets another number, see dense.py; other processes
+-- watch it.
+CREATE TABLE partitions (
+    space     INTEGER NOT NULL REFERENCES spaces (id),
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    embedded  INTEGER NOT NULL, -- vectors
+    changes   INTEGER NOT NULL,
+    PRIMARY KEY (space, namespace)
+) STRICT, WITHOUT ROWID;
+
+-- Units that wait for their vector of a space.
+CREATE TABLE pending (
+    space     INTEGER NOT NULL REFERENCES spaces (id),
+    unit      INTEGER NOT NULL REFERENCES units (id),
+    namespace INTEGER NOT NULL,
+    PRIMARY KEY (space, unit)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX pending_by_namespace ON pending (space, namespace);
 
 CREATE TABLE vectors (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    unit      INTEGER NOT NULL UNIQUE REFERENCES units (id),
+    space     INTEGER NOT NULL REFERENCES spaces (id),
+    unit      INTEGER NOT NULL REFERENCES units (id),
     namespace INTEGER NOT NULL,
     kind      TEXT NOT NULL,
     retired   INTEGER NOT NULL,
     code      BLOB NOT NULL, -- two bits a component, see codes.py
-    data      BLOB NOT NULL -- float32, little-endian
+    data      BLOB NOT NULL, -- float32, little-endian
+    UNIQUE (unit, space)
 ) STRICT;
 
-CREATE INDEX vectors_by_namespace ON vectors (namespace, id, unit, kind, retired, code);
+CREATE INDEX vectors_by_space ON vectors (space, namespace, id, unit, kind, retired, code);
 
 -- Vectors of the tokens of a unit, of whichever space they came last; see tokens.py. Apart from `vectors`, since few have them.
 CREATE TABLE token_spaces (
@@ -269,7 +297,7 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 
--- embedder (JSON of its fingerprint), last_unit (see units), erasures_due and erasures_done (how many forgets
+-- last_unit (see units), erasures_due and erasures_done (how many forgets
 -- have left deleted bytes in the file, and of how many it has been cleaned), revision (the last one given to a namespace: also one
 -- whose row went and came back never has the same twice).
 CREATE TABLE meta (
