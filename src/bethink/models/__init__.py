@@ -139,8 +139,9 @@ class Embedded(NamedTuple):
 
     Attributes:
         vectors: as of `Embedder.embed`.
-        tokens: of each text an int8 array of shape (its tokens, dimension), of which directions alone count. Marks that
-            the model puts around a text, and punctuation, are not among them; a text of nothing else has none.
+        tokens: of each text an int8 array of shape (its tokens, dimension): whole numbers from -7 to 7, of which directions
+            alone count; the dimension is even. Marks that the model puts around a text, and punctuation, are not among them;
+            a text of nothing else has none.
     """
 
     vectors: NDArray[np.float32]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CachedCounter", "CachedEmbedder", "CachedTokenEmbedder", "cached"]
+__all__ = ["CachedCounter", "CachedEmbedder", "CachedTokenEmbedder"]
 
 _SHORT_TEXTS, _SHORT = 16_384, 2_048
 _LONG_TEXTS, _LONG = 64, 131_072
@@ -186,8 +186,3 @@ class CachedTokenEmbedder(CachedEmbedder):
         super().forget()
         with self._lock:
             self._tokens.clear()
-
-
-def cached(embedder: Embedder) -> CachedEmbedder:
-    """The embedder, remembering: one that gives vectors of tokens still does."""
-    return CachedTokenEmbedder(embedder) if isinstance(embedder, TokenEmbedder) else CachedEmbedder(embedder)

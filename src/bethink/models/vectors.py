@@ -94,7 +94,7 @@ def token_vectors(found: Any, *, count: int, dimension: int, embedder: str) -> l
     """What a model returned for the tokens of `count` texts.
 
     Raises:
-        EmbeddingFailed: not `count` arrays, or one is not of int8 and of shape (tokens, `dimension`).
+        EmbeddingFailed: not `count` arrays, or one is not of int8, of shape (tokens, `dimension`) and within -7 to 7.
     """
     import numpy as np
 
@@ -105,6 +105,8 @@ def token_vectors(found: Any, *, count: int, dimension: int, embedder: str) -> l
         if each.dtype != np.int8 or each.ndim != 2 or each.shape[1] != dimension:
             fault = f"tokens of text {place} are {each.dtype} of shape {each.shape}"
             raise EmbeddingFailed(embedder, fault, f"return int8 of shape (tokens, {dimension})")
+        if each.size and max(int(each.max()), -int(each.min())) > 7:
+            raise EmbeddingFailed(embedder, f"tokens of text {place} have numbers beyond 7", "return numbers from -7 to 7")
     return arrays
 
 

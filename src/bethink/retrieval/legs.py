@@ -2,6 +2,7 @@
 
     Words      term counts of the best passage, saturated as in BM25; those of the messages around it count as well, damped
     meanings   squared cosines, likewise
+    answers    likeness token by token above what is chance, likewise
 
 A turn of a talk is hard to tell without those around it: who asks "where did you go?" has said nothing of the sea, and the
 answer does not repeat the question. So each message has a share of what its neighbours hold. A long message speaks for itself
@@ -20,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bethink.retrieval.maxsim import maxsim
 from bethink.retrieval.passages import WHOLE, WINDOW, best_passage
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
@@ -27,7 +29,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.retrieval.rank import Ranker
 
-__all__ = ["Around", "Column", "Words", "legs_of", "meanings", "neighbours", "term_weights"]
+__all__ = ["Around", "Column", "Words", "answers", "legs_of", "meanings", "neighbours", "term_weights"]
 
 Column: TypeAlias = NDArray[np.float64]
 """A number for each candidate."""
@@ -160,6 +162,38 @@ def meanings(candidates: Sequence[Candidate], alike: float, around: Around, part
     meant = np.minimum(1.0, (np.maximum(0.0, cosines) / alike) ** 2)
     own = meant[: len(around)]
     return own, np.minimum(1.0 - own, _lent(meant, around) * part)
+
+
+# -- tokens ---------------------------------------------------------------------------------------------------------------
+
+_ORDINARY = 20
+"""Tokens of a text that the chance of likeness is told of."""
+
+
+def answers(found: Found, rows: Sequence[int], query: NDArray[np.int8], ranker: Ranker) -> Column:
+    """What some candidates, in the order given, have for answering the query token by token: how far their likeness (`maxsim`)
+    is above what is chance in a text of their length, and a share of the same of their neighbours. 0 where there are no
+    vectors of tokens, or they are not like it at all.
+
+    The longer a text, the nearer by chance is the nearest of its tokens: without that, long replies win (BEAM).
+    """
+    told = (*found.candidates, *found.beside)
+    around = neighbours(told)
+    wanted = sorted({*rows, *around[list(rows)].ravel().tolist()} - {len(told)})
+    there = [row for row in wanted if told[row].tokens is not None]
+    above = np.zeros(len(told) + 1)
+    if there:
+        texts = [told[row].tokens or b"" for row in there]
+        sizes = np.array([2 * len(text) // query.shape[1] for text in texts], dtype=np.float64)
+        chance = ranker.chance + ranker.chance_growth * np.log(np.maximum(_SHORTEST, sizes) / _ORDINARY)
+        above[there] = np.maximum(0.0, maxsim(query, texts) - chance)
+    chosen = np.array(rows, dtype=np.intp)
+    lengths = np.array([told[row].length for row in rows], dtype=np.float64)
+    damping = np.minimum(1.0, ranker.damping / np.maximum(1.0, lengths))
+    return above[chosen] + ranker.token_context * damping * _lent(above, around[chosen])
+
+
+_SHORTEST = 4.0
 
 
 # -- both -----------------------------------------------------------------------------------------------------------------

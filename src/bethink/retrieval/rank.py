@@ -7,6 +7,7 @@
     form       more for a message that says much, less for a text that ends in a question; more for one that names a time,
                where the query asks when
     time       more for a message that was said at the time that the query names (dates)
+    tokens     more for the best of these that answer the query token by token (maxsim), where there are vectors of tokens
 
     score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
 
@@ -23,7 +24,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import msgspec
 
@@ -35,9 +36,15 @@ from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["Hit", "Ranker", "RecallResult", "rank", "speakers_in", "without_names"]
 
 _NAME, _VERSION = "legs", 2
+_COMPARED = 64
+"""So many are compared token by token. (LoCoMo: of all, no more of the evidence is found.)"""
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
 
 
@@ -57,6 +64,10 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         when: share added to what says a time, for a query that asks when or how long. English.
         time: what is added for having been said on the very day that the query names; less for a less exact time. For what was
             said near that time and not within it, it decides the order only, and does not lift a score over a threshold.
+        tokens: what is added for each 1 of likeness above chance, for answering the query token by token; for the order only,
+            as time nearby.
+        chance: likeness that a text of 20 tokens has with any query; `chance_growth` more for each e-fold of tokens.
+        token_context: how much of its neighbours' likeness a message has, damped as `context` is.
         threshold: score below which even the best candidate is no answer, and nothing is returned.
         lexical_threshold: the same where the dense leg did not run.
         tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
@@ -77,19 +88,23 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     question: float = 0.15
     when: float = 0.2
     time: float = 0.2
+    tokens: float = 0.5
+    chance: float = 0.2
+    chance_growth: float = 0.04
+    token_context: float = 0.4
     threshold: float = 0.195
     lexical_threshold: float = 0.205
     tail: float = 0.6
     least_units: int = 200
 
     def __post_init__(self) -> None:
-        shares = ("b", "dense", "speaker", "length", "question", "when", "time", "threshold", "lexical_threshold", "tail")
-        for name in shares:
+        shares = ("b", "dense", "speaker", "length", "question", "when", "time", "tokens", "chance", "chance_growth")
+        for name in (*shares, "threshold", "lexical_threshold", "tail"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
         if not 0 < self.alike <= 1:
             raise InvalidInput("ranker.alike", f"{self.alike}", "use a number above 0, at most 1")
-        for name in ("k1", "context", "dense_context", "damping"):
+        for name in ("k1", "context", "dense_context", "token_context", "damping"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number of 0 or more")
         if self.least_units < 0:
@@ -133,7 +148,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         pending: how many things in scope have no vector yet and were found by their words only.
         empty_reason: why there is no hit; "" when there is one.
-        legs: which ran: "lexical", "dense".
+        legs: which ran: "lexical", "dense", "tokens".
     """
 
     hits: tuple[Hit, ...] = ()
@@ -165,6 +180,7 @@ class _Scored(msgspec.Struct, frozen=True, gc=False):
     speaker: float
     form: float
     time: float
+    tokens: float
     score: float
     worth: float
     """What is compared with a threshold."""
@@ -174,7 +190,7 @@ class _Scored(msgspec.Struct, frozen=True, gc=False):
         """Of each leg that ran, or that added or took something."""
         dense = {} if self.dense is None else {"dense": self.dense}
         told = {"lexical": self.lexical, **dense}
-        rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time}
+        rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time, "tokens": self.tokens}
         return told | {leg: value for leg, value in rest.items() if value}
 
 
@@ -189,6 +205,7 @@ def rank(
     k: int,
     now: datetime,
     ranker: Ranker = DEFAULT,
+    tokens: NDArray[np.int8] | None = None,
 ) -> RecallResult:
     """The at most `k` best of what was found, or nothing and the reason.
 
@@ -201,6 +218,7 @@ def rank(
         beside: whether there is something in view, which was not looked for (`Search.in_view`).
         k: 1 or more.
         now: a candidate from the future counts as from now.
+        tokens: vectors of the tokens of the query, where the candidates have brought theirs; shape (tokens, dimension).
 
     A score rests on the query, the statistics, the candidate and those of its neighbours that were found too, as candidates or
     beside them, whatever else was.
@@ -210,9 +228,12 @@ def rank(
     if k < 1:
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
     dense = any(candidate.cosine is not None for candidate in found.candidates)
-    legs = ("lexical",) * bool(terms) + ("dense",) * dense
+    compared = tokens is not None and bool(ranker.tokens)
+    legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * compared
     threshold = ranker.threshold if dense else ranker.lexical_threshold
     scored = _scored(found, query, names, terms, cues, ranker)
+    if tokens is not None and compared:
+        scored = _compared(found, scored, tokens, ranker)
     least = threshold * ranker.tail
     needed = least if beside else threshold
     if not scored or max([each.worth for each in scored]) < needed:
@@ -251,8 +272,32 @@ def _scored(
             lexical, context, speaker, form, time = (leg * scale for leg in (lexical, context, speaker, form, time))
             dense = None if dense is None else dense * scale
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        scored.append(_Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
+        scored.append(_Scored(candidate, lexical, dense, context, speaker, form, time, 0.0, round(score, 6), round(worth, 6)))
     return scored
+
+
+def _compared(found: Found, scored: list[_Scored], query: NDArray[np.int8], ranker: Ranker) -> list[_Scored]:
+    """With what the best of them have for answering the query token by token."""
+    from bethink.retrieval.legs import answers
+
+    best = sorted(range(len(scored)), key=lambda row: (-scored[row].score, row))[:_COMPARED]
+    changed = list(scored)
+    for row, alike in zip(best, answers(found, best, query, ranker).tolist(), strict=True):
+        changed[row] = _with_tokens(scored[row], ranker.tokens * alike)
+    return changed
+
+
+def _with_tokens(scored: _Scored, tokens: float) -> _Scored:
+    before = scored.lexical + (scored.dense or 0.0) + scored.context
+    if before:
+        # Who said it, and its form, count for this as well.
+        tokens *= max(0.0, before + scored.speaker + scored.form) / before
+    total = scored.score + tokens
+    # What comes to more than 1 is scaled to 1; its worth stays.
+    scale = 1 / max(1.0, total)
+    legs = {leg: getattr(scored, leg) * scale for leg in ("lexical", "context", "speaker", "form", "time")}
+    dense = None if scored.dense is None else scored.dense * scale
+    return msgspec.structs.replace(scored, **legs, dense=dense, tokens=tokens * scale, score=round(min(1.0, total), 6))
 
 
 def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:

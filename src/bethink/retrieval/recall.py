@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from bethink.models import Embedder, embed_queries
+from bethink.models import Embedder, TokenEmbedder, embed_queries
 from bethink.retrieval.dates import TimeCue, time_cues
 from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
 from bethink.retrieval.terms import query_part, query_terms
@@ -50,6 +50,7 @@ def recall(
     search: Callable[[Search], Found],
     speakers: Callable[[Scope], tuple[str, ...]],
     embedder: Embedder | None,
+    of_tokens: TokenEmbedder | None = None,
     ranker: Ranker,
     k: int,
     now: datetime,
@@ -61,16 +62,19 @@ def recall(
     """The at most `k` best answers that `where` is true of and that are not `in_view`, or none with the reason. `search` and
     `speakers` are the store's. `search` is called once, and once more where the query names a time: what was said then may
     be far from the best of all by its words. Each step is done within the `span` of its name. Any text is a query; of a very
-    long one its ends are read (`terms.query_part`).
+    long one its ends are read (`terms.query_part`). `of_tokens` is `embedder`, where tokens are to be compared as well.
     """
     query = query_part(query)
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
     cues = time_cues(query, now=now)
-    vector = None
+    vector = tokens = None
     if embedder is not None and query.strip():
         with span("recall.embed"):
-            vector = embed_queries(embedder, [without_names(query, names)])[0].tobytes()
+            nameless = [without_names(query, names)]
+            if of_tokens is not None:
+                tokens = of_tokens.embed_tokens(nameless).tokens[0]
+            vector = embed_queries(embedder, nameless)[0].tobytes()
     limit = max(_CANDIDATES, k)
     with span("recall.search"):
         request = Search(
@@ -82,13 +86,16 @@ def recall(
             around=_AROUND,
             in_view=in_view,
             where=where,
+            tokens=None if of_tokens is None else of_tokens.token_fingerprint,
         )
         found = search(request)
         if (then := _said_then(cues)) is not None:
             at_the_time = then if where is None else where & then
             found = _joined(found, search(replace(request, limit=_AT_THE_TIME, around=0, where=at_the_time)))
     with span("recall.rank"):
-        ranked = rank(found, query, terms, names=names, cues=cues, beside=in_view is not None, k=k, now=now, ranker=ranker)
+        ranked = rank(
+            found, query, terms, names=names, cues=cues, beside=in_view is not None, k=k, now=now, ranker=ranker, tokens=tokens
+        )
     if where is not None and found.units and query.strip() and not found.candidates:
         return replace(ranked, empty_reason="nothing that passes the filter matches the query")
     return ranked

@@ -53,11 +53,11 @@ def check_tokens(tokens: TokenVectors) -> None:
         InvalidInput: some are not whole vectors of their dimension. The first such is named by its place among them.
     """
     dimension = tokens.space.dimension
-    if dimension < 1:
-        raise InvalidInput("tokens.space.dimension", f"{dimension}", "use 1 or more")
+    if dimension < 2 or dimension % 2:
+        raise InvalidInput("tokens.space.dimension", f"{dimension}", "use an even number above 0")
     for place, (_, data) in enumerate(tokens.of):
-        if len(data) % dimension:
-            raise InvalidInput(f"tokens[{place}]", f"{len(data)} bytes", f"pass {dimension} bytes for each token")
+        if len(data) % (dimension // 2):
+            raise InvalidInput(f"tokens[{place}]", f"{len(data)} bytes", f"pass {dimension // 2} bytes for each token")
 
 
 def _fault(vectors: Sequence[bytes]) -> tuple[int, str] | None:

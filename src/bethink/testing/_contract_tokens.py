@@ -25,13 +25,13 @@ from bethink.testing._contract import (
     search,
 )
 
-SPACE = Fingerprint("tokens", 4, "a")
-OTHER = Fingerprint("tokens", 8, "b")
+SPACE = Fingerprint("tokens", 8, "a")
+OTHER = Fingerprint("tokens", 16, "b")
 
 
 def _tokens(text: str, space: Fingerprint = SPACE) -> bytes:
     """A vector for each word: its first letter, over and over."""
-    return b"".join(word[:1].encode() * space.dimension for word in text.split())
+    return b"".join(word[:1].encode() * (space.dimension // 2) for word in text.split())
 
 
 def _give(store: Store, space: Fingerprint = SPACE) -> None:

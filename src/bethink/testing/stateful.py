@@ -73,7 +73,7 @@ _EVERYTHING = Scope((), subtree=True)
 _EMBEDDERS = (HashEmbedder(), HashEmbedder(name="other"), HashEmbedder(16, "small"))
 _EMBEDDER = _EMBEDDERS[0]
 _embedders = st.sampled_from(_EMBEDDERS)
-_TOKENS = Fingerprint("tokens", 2, "")
+_TOKENS = Fingerprint("tokens", 4, "")
 
 # One namespace and one thread come more often than the others, so that something builds up.
 _namespaces = st.sampled_from((("a",), ("a",), ("a",), ("a", "b"), ("ab",)))

@@ -51,9 +51,9 @@ class TokenVectors(msgspec.Struct, frozen=True):
     """Vectors of the tokens of some units.
 
     Attributes:
-        space: what made them; its dimension is that of one token's vector.
-        of: unit numbers, each with its tokens' vectors one after the other, a signed byte for each component. Of a text that
-            has no token worth one, b"".
+        space: what made them; its dimension is that of one token's vector, and even.
+        of: unit numbers, each with its tokens' vectors one after the other, a byte for two components (see `maxsim.packed`). Of
+            a text that has no token worth one, b"".
     """
 
     space: Fingerprint

@@ -141,7 +141,7 @@ WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retire
 -- name: tokens_astray
 -- has no unit or no space, or is not as long as whole vectors are
 SELECT 'tokens of unit ' || t.unit FROM tokens t LEFT JOIN token_spaces s ON s.id = t.space
-WHERE s.id IS NULL OR length(t.data) % s.dimension <> 0 OR NOT EXISTS (SELECT 1 FROM units u WHERE u.id = t.unit);
+WHERE s.id IS NULL OR length(t.data) % (s.dimension / 2) <> 0 OR NOT EXISTS (SELECT 1 FROM units u WHERE u.id = t.unit);
 
 -- name: unit_neither_pending_nor_embedded
 -- has no vector of a space in use and does not wait for one, or both

@@ -285,7 +285,7 @@ CREATE TABLE token_spaces (
 CREATE TABLE tokens (
     unit  INTEGER PRIMARY KEY REFERENCES units (id),
     space INTEGER NOT NULL REFERENCES token_spaces (id),
-    data  BLOB NOT NULL -- a signed byte for each component, token after token
+    data  BLOB NOT NULL -- 4 bits for each component, token after token
 ) STRICT;
 
 -- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
