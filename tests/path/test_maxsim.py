@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 
 from bethink import Memory, Message, Settings
 from bethink.errors import EmbeddingFailed, InvalidInput
-from bethink.models import Embedded, Fingerprint, TokenEmbedder
+from bethink.models import Embedded, TokenEmbedder
 from bethink.models.cached import CachedTokenEmbedder
 from bethink.retrieval.maxsim import maxsim, packed
 from bethink.retrieval.rank import Ranker
-from bethink.testing.doubles import HashEmbedder
+from bethink.testing.doubles import HashEmbedder, HashTokenEmbedder
 
 _whole = st.integers(-7, 7).map(int)
 
@@ -43,7 +42,8 @@ def test_it_is_the_mean_of_the_greatest_cosines_whatever_the_texts(
 ) -> None:
     def unit(vectors: NDArray[np.int8]) -> NDArray[np.float64]:
         whole = vectors.astype(np.float64)
-        return whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1)
+        units: NDArray[np.float64] = whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1)
+        return units
 
     expected = [(unit(query) @ unit(text).T).max(axis=1).mean() if len(text) and len(query) else 0.0 for text in texts]
     np.testing.assert_allclose(maxsim(query, [packed(text) for text in texts]), expected, atol=1e-6)
@@ -66,27 +66,16 @@ def test_two_components_are_a_byte(vectors: NDArray[np.int8]) -> None:
 # -- a memory -------------------------------------------------------------------------------------------------------------
 
 
-class Letters(HashEmbedder):
-    """A `TokenEmbedder`: a token is a word, and its vector its first three letters. It counts the runs of the model."""
+class Letters(HashTokenEmbedder):
+    """It counts the texts that are run through it."""
 
     def __init__(self, name: str = "letters") -> None:
         super().__init__(name=name)
         self.runs = 0
 
-    @property
-    def token_fingerprint(self) -> Fingerprint:
-        return Fingerprint("letters/tokens", 8, "")
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.runs += len(texts)
         return super().embed(texts)
-
-    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
-        return Embedded(self.embed(texts), [self._of(text) for text in texts])
-
-    def _of(self, text: str) -> NDArray[np.int8]:
-        words = [hashlib.sha256(word.strip("?.").lower()[:3].encode()).digest()[:8] for word in text.split()]
-        return np.array([[byte % 15 - 7 for byte in word] for word in words], dtype=np.int8).reshape(-1, 8)
 
 
 ON = Settings(maxsim=True)
@@ -199,11 +188,11 @@ def test_a_change_of_the_model_makes_tokens_anew() -> None:
     "broken",
     [
         [],
-        [np.zeros((2, 8), np.float32)],
+        [np.zeros((2, 16), np.float32)],
         [np.zeros((2, 6), np.int8)],
-        [np.zeros(8, np.int8)],
-        [np.full((1, 8), 8, np.int8)],
-        [np.full((1, 8), -128, np.int8)],
+        [np.zeros(16, np.int8)],
+        [np.full((1, 16), 8, np.int8)],
+        [np.full((1, 16), -128, np.int8)],
     ],
 )
 def test_V024_tokens_that_are_none_are_refused(broken: list[Any]) -> None:

@@ -7,6 +7,7 @@
     form       more for a message that says much, less for a text that ends in a question; more for one that names a time,
                where the query asks when
     time       more for a message that was said at the time that the query names (dates)
+    learned    what a learned model adds or takes besides, where there is one (rerank); for the order only
     tokens     more for the best of these that answer the query token by token (maxsim), where there are vectors of tokens
 
     score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
@@ -32,6 +33,7 @@ from bethink.errors import InvalidInput
 from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
+from bethink.retrieval.rerank import Reranker, reranked
 from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Hit", "Ranker", "RecallResult", "rank", "speakers_in", "without_names"]
 
 _NAME, _VERSION = "legs", 2
-_COMPARED = 64
+_COMPARED = 48
 """So many are compared token by token. (LoCoMo: of all, no more of the evidence is found.)"""
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
 
@@ -74,6 +76,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
             since the best one may be among that.
         least_units: a scope of fewer units is ranked as if it had that many, the others without any word of the query: of
             five notes every word of each would else look common, and every word of none decisive.
+        reranker: corrects the scores of what is returned, where tokens are compared (`rerank`). None for none.
     """
 
     k1: float = 0.9
@@ -96,6 +99,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     lexical_threshold: float = 0.205
     tail: float = 0.6
     least_units: int = 200
+    reranker: Reranker | None = None
 
     def __post_init__(self) -> None:
         shares = ("b", "dense", "speaker", "length", "question", "when", "time", "tokens", "chance", "chance_growth")
@@ -239,8 +243,11 @@ def rank(
     if not scored or max([each.worth for each in scored]) < needed:
         return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, scored, needed), legs=legs)
     ranked = _once(_in_order([each for each in scored if each.worth >= least], now))
-    hits = tuple([_hit(each) for each in ranked[:k]])
-    return RecallResult(hits=hits, pending=found.pending, legs=legs)
+    if ranker.reranker is not None and compared:
+        hits = reranked([_hit(each) for each in ranked], ranker.reranker)[:k]
+    else:
+        hits = [_hit(each) for each in ranked[:k]]
+    return RecallResult(hits=tuple(hits), pending=found.pending, legs=legs)
 
 
 def _scored(
