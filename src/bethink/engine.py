@@ -11,6 +11,8 @@ from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from bethink.compaction.talk import Talk
+from bethink.context import FoldedLines, Lines
 from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
@@ -47,6 +49,7 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 
 _CHOICES = 256
 _NAMESPACES = 64
+_THREADS = 64
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +130,8 @@ class Engine:
         language_model: asked by steps (see `ask`); None where nobody gave one, and every step does without. An asynchronous one
             is asked on event loops alone.
         counted: how much of the threads seen last has been counted (see `steps.usage`).
+        lines: items as the lines of contexts.
+        folded, talks: of the threads seen last, the lines of their folded past and what is talked about in the rest.
         limits: of the memory: what is done for it in the background keeps to them.
         telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
@@ -165,6 +170,9 @@ class Engine:
         self._known: _Last[Namespace, tuple[int, Known]] = _Last(_NAMESPACES)
         self.counted: _Last[tuple[object, ...], Counted] = _Last(_CHOICES)
         self.states: _Last[tuple[Namespace, str], ReadState] = _Last(_NAMESPACES)
+        self.lines = Lines()
+        self.folded: _Last[tuple[object, ...], FoldedLines] = _Last(_THREADS)
+        self.talks: _Last[tuple[object, ...], Talk] = _Last(_THREADS)
         self._bound: Bound | None = None
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
@@ -216,6 +224,9 @@ class Engine:
         self._known.clear()
         self.counted.clear()
         self.states.clear()
+        self.lines.forget()
+        self.folded.clear()
+        self.talks.clear()
         if self.watcher is not None:
             self.watcher.forgot()
         return receipt
@@ -302,7 +313,8 @@ class Engine:
                 if embedder.fingerprint.same_space(space.fingerprint):
                     self._bound = Bound(embedder, space.fingerprint)
                     return self._bound
-        raise mismatch(spaces[0].fingerprint, self._embedders[0].fingerprint)
+        filling = spaces[1].fingerprint if len(spaces) > 1 else None
+        raise mismatch(spaces[0].fingerprint, self._embedders[0].fingerprint, filling=filling)
 
     def target(self, given: Embedder | None) -> Bound:
         """The embedder to fill a space with: the one given, which is at hand from now on, or else the first. It has the space

@@ -35,6 +35,7 @@ __all__ = [
     "ToolCall",
     "Trust",
     "canonical_json",
+    "canonical_lines",
     "check_size",
     "checked",
     "groups",
@@ -178,9 +179,12 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def open_calls(self) -> tuple[str, ...]:
         """Ids of calls that have no result yet (a tool still running, an approval still awaited), in call order."""
-        calls = [call.id for message in self.messages if message.tool_calls for call in message.tool_calls]
-        if not calls:
+        for message in self.messages:
+            if message.tool_calls:
+                break
+        else:
             return ()
+        calls = [call.id for message in self.messages for call in message.tool_calls]
         answered = {message.tool_call_id for message in self.messages if message.role == "tool"}
         return tuple(call for call in calls if call not in answered)
 
@@ -308,6 +312,11 @@ _encoder = msgspec.json.Encoder()
 def canonical_json(message: Message) -> bytes:
     """The message as JSON without `raw`: what a store keeps and what two messages are compared by."""
     return _encoder.encode(msgspec.structs.replace(message, raw=None) if message.raw else message)
+
+
+def canonical_lines(messages: Iterable[Message]) -> bytes:
+    """The `canonical_json` of each, joined by line breaks."""
+    return _encoder.encode_lines([msgspec.structs.replace(each, raw=None) if each.raw else each for each in messages])[:-1]
 
 
 def same_message(one: Message, other: Message) -> bool:

@@ -18,6 +18,7 @@ what was said, asked or remembered, and no message of an exception. Without an S
               bethink.compactions                {compaction}
               bethink.model.cost                 USD
               bethink.limit.warnings             {warning}
+              bethink.context.without            {failure} an embedder that failed, say
 
 Only spans name namespaces and threads; metrics do not, since each name would be a series of its own.
 """
@@ -107,6 +108,9 @@ class OpenTelemetry(Listener):
         self._compactions = meter.create_counter("bethink.compactions", "{compaction}", "How often something was folded.")
         self._cost = meter.create_counter("bethink.model.cost", "USD", "What calls of a language model cost.")
         self._warnings = meter.create_counter("bethink.limit.warnings", "{warning}", "How often a limit was near.")
+        self._without = meter.create_counter(
+            "bethink.context.without", "{failure}", "How often a context had to do without something."
+        )
 
     def begin(self, name: str, facts: Mapping[str, Any]) -> Any:
         operation = _OPERATIONS.get(name) if "namespace" in facts else None
@@ -177,6 +181,9 @@ class OpenTelemetry(Listener):
 
     def warning(self, thread_id: str, warning: LimitWarning) -> None:  # noqa: ARG002 - a series for each thread is too many
         self._warnings.add(1, {"bethink.limit": warning.limit})
+
+    def without(self, thread_id: str, problem: str) -> None:  # noqa: ARG002 - neither is for a series
+        self._without.add(1)
 
     def _attributes(self, operation: str | None, facts: Mapping[str, Any]) -> dict[str, Any]:
         told: dict[str, Any] = {}

@@ -51,6 +51,9 @@ class Listener:
     def warning(self, thread_id: str, warning: LimitWarning) -> None:
         """Something came near a limit."""
 
+    def without(self, thread_id: str, problem: str) -> None:
+        """A context was made without something that failed: `problem` says what, and what to do about it."""
+
 
 class Telemetry:
     """Opens spans and turns, and tells the listener. May be used from many threads and tasks.
@@ -76,6 +79,15 @@ class Telemetry:
     def turn(self, *, most: timedelta | None = None, **facts: Any) -> Turn:
         """For `with`: a context. `most` is how long it may take."""
         return Turn(self, facts, most)
+
+    def go_without(self, problem: str) -> None:
+        """Note for the turn that is being made, if one is, what failed and was done without. It is logged too."""
+        import logging
+
+        logging.getLogger("bethink").warning("%s", problem)
+        turn = _turn.get()
+        if turn is not None and turn.telemetry is self:
+            turn.without.append(problem)
 
     def tell(self, what: str, *given: Any) -> Any:
         """Call a method of the listener, if there is one; what it raises is logged."""
@@ -125,7 +137,8 @@ class Span:
     def __enter__(self) -> Self:
         if self._turn is not None:
             self._turn.check_time()
-        self._begun = self.telemetry.tell("begin", self.name, self.facts)
+        if self.telemetry.listener is not None:
+            self._begun = self.telemetry.tell("begin", self.name, self.facts)
         self._started = self.telemetry.clock()
         return self
 
@@ -133,7 +146,8 @@ class Span:
         seconds = self.elapsed
         if self._turn is not None:
             self._turn.seconds[self.name] = self._turn.seconds.get(self.name, 0.0) + seconds
-        self.telemetry.tell("end", self._begun, self.name, seconds, self.facts, kind)
+        if self.telemetry.listener is not None:
+            self.telemetry.tell("end", self._begun, self.name, seconds, self.facts, kind)
 
     def add(self, **facts: Any) -> None:
         """Facts that have been found out since it began."""
@@ -150,15 +164,17 @@ class Turn(Span):
 
     Attributes:
         seconds: by step, of those that have ended.
+        without: what failed and was done without.
     """
 
-    __slots__ = ("_most", "_token", "seconds")
+    __slots__ = ("_most", "_token", "seconds", "without")
 
     def __init__(self, telemetry: Telemetry, facts: dict[str, Any], most: timedelta | None) -> None:
         super().__init__(telemetry, "context", facts, None)
         self._most = None if most is None else most.total_seconds()
         self._token: Token[Turn | None] | None = None
         self.seconds: dict[str, float] = {}
+        self.without: list[str] = []
 
     def __enter__(self) -> Self:
         super().__enter__()

@@ -168,7 +168,8 @@ class Thread:
         """What the model should see now, never more than `budget` tokens (`settings.window` if left out).
 
         Folds the oldest messages first when the policy says so (by default when they pass `settings.compaction_trigger` of the
-        budget), and stores a receipt that `Memory.replay` rebuilds the same context from.
+        budget), and stores a receipt that `Memory.replay` rebuilds the same context from. An embedder that fails is done
+        without: see `Context.without`.
 
         Args:
             query: what to recall for; the newest user message if left out.

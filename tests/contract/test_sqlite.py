@@ -97,8 +97,10 @@ class TestSqliteStore(StoreContract):
     def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         if request.param == "apsw":
             monkeypatch.setattr(tail, "LONGEST", 0)
-            monkeypatch.setattr(lexicon, "_MANY", 1)
+            monkeypatch.setattr(lexicon, "_EACH", 0)
         else:
+            monkeypatch.setattr(lexicon, "_enough", lambda _: 0)
+            monkeypatch.setattr(lexicon, "_READ", range(10_000))
             monkeypatch.setattr(threads, "_listed_at_once", lambda *_: False)
             monkeypatch.setattr(threads, "may_be_new", lambda _: True)
         self.driver: Driver = request.param
@@ -114,7 +116,8 @@ class SqliteMachine(StoreMachine):
     def make_store(self) -> Store:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(tail, "LONGEST", 2)
-        self.patch.setattr(lexicon, "_MANY", 1)
+        self.patch.setattr(lexicon, "_enough", lambda _: 0)
+        self.patch.setattr(lexicon, "_READ", range(10_000))
         # Every other message waits for its place in the index of ids, whatever its id.
         self.patch.setattr(threads, "_listed_at_once", lambda _, message_id: crc32(message_id.encode()) % 2 == 0)
         self.patch.setattr(threads, "may_be_new", lambda _: True)
@@ -406,7 +409,7 @@ def test_V079_a_scope_that_held_everything_stays_strict_when_others_come(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tail, "LONGEST", 0)
-    monkeypatch.setattr(lexicon, "_MANY", 1)
+    monkeypatch.setattr(lexicon, "_EACH", 0)
     query = Search(scope=Scope(("acme",), subtree=True), terms=("bee",))
     add(store, "t", "bees of acme")
     assert store.search(query).frequency == {"bee": 1}

@@ -18,6 +18,7 @@ SIZES: dict[str, list[str]] = {
     "append": ["--calls", "10", "--stint", "5", "--repeats", "2", "--writers", "4", "--each", "2"],
     "context": ["--no-embedder", "--messages", "60", "--contexts", "2", "--repeats", "1"],
     "dense": ["--records", "200", "--in", "500", "--queries", "5", "--base", "30"],
+    "lexical": ["--records", "200", "--in", "500", "--queries", "5"],
     "open": ["--runs", "1", "--messages", "10"],
     "growth": ["--turns", "40", "--budgets", "1500", "--rounds", "1", "--far", "150"],
     "facts": ["chat.json", "--budget", "1200", "--share", "0.5", "--seeds", "1"],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bethink import Memory
 from bethink.context import Item
 from bethink.context.block import block_tokens, choose_block
-from bethink.context.items import BLOCK, SectionName, Shown
+from bethink.context.items import BLOCK, SectionName, Shown, shown
 from bethink.models.measure import Measure
 from bethink.models.tokens import BuiltinCounter
 from bethink.testing.doubles import START, FrozenClock
@@ -35,7 +35,7 @@ def in_order(sections: dict[SectionName, list[Shown]]) -> tuple[Shown, ...]:
 
 
 def chosen(*items: Item, free: int = 1_000) -> list[tuple[SectionName, str]]:
-    block, tokens = choose_block(items, free, MEASURE, in_order)
+    block, tokens = choose_block([shown(each, MEASURE) for each in items], free, MEASURE, in_order)
     pinned = [line for line in block if line.item.section == "pinned"]
     assert tokens == block_tokens(block, MEASURE) - block_tokens(pinned, MEASURE) <= free
     return [(line.item.section, line.item.text) for line in block]

@@ -158,6 +158,7 @@ def test_version() -> None:
                 "sections",
                 "lines",
                 "omitted",
+                "without",
                 "explanation",
                 "messages",
             },

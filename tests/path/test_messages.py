@@ -18,6 +18,7 @@ from bethink.messages import (
     Raw,
     ToolCall,
     canonical_json,
+    canonical_lines,
     checked,
     groups,
     lowest_trust,
@@ -143,6 +144,15 @@ def test_canonical_json_leaves_out_what_it_came_as() -> None:
 
     assert canonical_json(message) == b'{"role":"user","content":"hi"}'
     assert msgspec.json.decode(canonical_json(message), type=Message) == msgspec.structs.replace(message, raw=None)
+
+
+def test_canonical_lines_are_the_canonical_json_of_each() -> None:
+    messages = [
+        Message(role="user", content="hi\nthere", raw=Raw("openai", b"{}")),
+        Message(role="assistant", content=None, tool_calls=(ToolCall("c1", "look"),), seq=2, group=2),
+    ]
+    assert canonical_lines(messages) == b"\n".join(map(canonical_json, messages))
+    assert canonical_lines([]) == b""
 
 
 def test_groups_stand_where_they_were_completed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -12,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 from bethink import AsyncMemory, Conflict, EmbedderMismatch, EmbeddingFailed, Memory, MissingExtra, Settings
+from bethink.cli.app import app
 from bethink.models import Embedder, Fingerprint
 from bethink.storage.sqlite import SqliteStore
 from bethink.testing.doubles import HashEmbedder
@@ -179,8 +182,9 @@ def test_who_has_the_new_model_alone_finds_by_meaning_what_is_there_and_the_rest
 def test_without_a_change_another_model_is_refused_as_ever(path: Path) -> None:
     with opened(path, interrupted_at(2)) as memory, pytest.raises(KeyboardInterrupt):
         memory.reembed()
-    with opened(path, OTHER) as memory, pytest.raises(EmbedderMismatch, match="bethink reembed"):
+    with opened(path, OTHER) as memory, pytest.raises(EmbedderMismatch, match="bethink reembed") as refused:
         memory.recall("word3")
+    assert "not of other (32 dimensions), and is about to change to new (16 dimensions)" in str(refused.value)
 
 
 def test_no_embedder_is_told_what_to_install(path: Path) -> None:
@@ -364,3 +368,31 @@ def test_an_event_loop_goes_on_meanwhile(path: Path) -> None:
             await memory.close()
 
     assert asyncio.run(change()) == (COUNT, text(3))
+
+
+# -- the command line -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_says_how_far_it_came_and_goes_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named: dict[str, Embedder] = {"new": interrupted_at(4), "old": OLD}
+    monkeypatch.setattr("bethink.models.named.embedder_named", lambda name: named[name])
+
+    def bethink(*arguments: str, embedder: str = "new") -> Any:
+        options = ("--db", str(path), "--namespace", "acme", "--embedder", embedder)
+        return CliRunner().invoke(app, [*arguments, *options])
+
+    stopped = bethink("reembed")
+    assert stopped.exit_code == 130
+    assert stopped.stderr.startswith("bethink: interrupted: 12 of 30 vectors are there; the old ones serve until all are")
+    stats = " ".join(bethink("stats", embedder="old").stdout.split())
+    assert "hash, 32 dimensions; 12 of 30 made for new" in stats
+    assert text(3) in bethink("recall", "word3 thing3", embedder="old").stdout
+    named["new"] = Batches(NEW, lambda _: None)
+    assert json.loads(bethink("reembed", "--json").stdout) == {
+        "embedded": 18,
+        "vectors": 30,
+        "embedder": {"name": "new", "dimension": 16, "probe": NEW.fingerprint.probe},
+    }
+    assert " ".join(bethink("reembed").stdout.split()) == "0 vectors made; all 30 are of new (16 dimensions)."
+    refused = bethink("recall", "word3", embedder="old")
+    assert (refused.exit_code, "bethink reembed" in refused.stderr) == (5, True)

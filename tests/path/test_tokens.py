@@ -273,6 +273,12 @@ def test_lines_counted_before_count_the_same_in_any_text(texts: list[str]) -> No
         assert remembering.count(text) == COUNTER.count(text)
 
 
+@settings(max_examples=200, deadline=None)
+@given(lines=st.lists(_LINES.map(lambda text: " ".join(text.split())).filter(bool), min_size=1, max_size=6))
+def test_lines_counted_together_count_what_their_text_does(lines: list[str]) -> None:
+    assert CachedCounter(COUNTER).count_lines(lines) == COUNTER.count("\n".join(lines))
+
+
 @pytest.mark.parametrize("length", [SLICE - 1, SLICE, SLICE + 1, 2 * SLICE])
 def test_lines_counted_before_count_the_same_in_a_text_counted_in_parts(length: int) -> None:
     text = ("Kissa istuu puussa\nand the dog sits under it\n" * 4_000)[:length]
@@ -285,6 +291,7 @@ def test_a_counter_made_from_the_built_in_one_has_the_last_word() -> None:
             return 2 * super().count(text)
 
     assert CachedCounter(Twice()).count("one\ntwo") == 2 * COUNTER.count("one\ntwo")
+    assert CachedCounter(Twice()).count_lines(("one", "two")) == 2 * COUNTER.count("one\ntwo")
 
 
 def test_V063_arguments_of_tool_calls_are_counted() -> None:

@@ -2,6 +2,7 @@
 
     append      durable appends a second, beside other frameworks' stores and with many writers
     context     building the context of a long thread, and where the time goes
+    lexical     recall by words of one tenant among many in a large file, and adding a record
     open        what a new process pays: import, opening, the first recall
     growth      what a turn and an append cost as a conversation grows
     facts       numbers, dates and names that survive folding

@@ -79,8 +79,8 @@ def plan(groups: Sequence[Group], *, budget: int, fixed: int, size: Callable[[Gr
         A plan with an empty `fold` while all of it is within the trigger, or when nothing is older than the current turn.
         `fixed` and `tokens` together may exceed the target, and even the budget, when the current turn alone does.
     """
-    waiting = tuple(group for group in groups if group.open_calls)
-    whole = tuple(group for group in groups if not group.open_calls) if waiting else tuple(groups)
+    waiting = tuple([group for group in groups if group.open_calls])
+    whole = tuple([group for group in groups if not group.open_calls]) if waiting else tuple(groups)
     sizes = [size(group) for group in whole]
     tokens = sum(sizes)
     used = f"{fixed + tokens:,} of {budget:,} tokens"

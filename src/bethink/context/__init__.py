@@ -23,12 +23,14 @@ from bethink.context.explain import Explanation, Kept, explain
 from bethink.context.items import (
     Item,
     SectionName,
+    Shown,
     handle,
     item_of_message,
     item_of_node,
     item_of_record,
     items_of_summary,
 )
+from bethink.context.lines import FoldedLines, Lines
 from bethink.context.render import Context, ContextLine, Named, rebuild, receipt_for, render
 from bethink.context.state_block import state_block
 
@@ -37,10 +39,13 @@ __all__ = [
     "Context",
     "ContextLine",
     "Explanation",
+    "FoldedLines",
     "Item",
     "Kept",
+    "Lines",
     "Named",
     "SectionName",
+    "Shown",
     "Sources",
     "compose",
     "explain",

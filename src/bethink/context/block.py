@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bethink.context.items import BLOCK, Item, SectionName, Shown, memory_message, shown, tag_of
+from bethink.context.items import BLOCK, MEMORY, Item, SectionName, Shown, memory_lines, tag_of
+from bethink.context.lines import words_of
 from bethink.models.measure import Measure
-from bethink.retrieval.terms import index_terms
 
 __all__ = ["block_tokens", "choose_block", "pinned_tokens"]
 
@@ -36,32 +36,26 @@ _EMPTY_BLOCK_TOKENS = 60
 
 
 def choose_block(
-    items: Sequence[Item],
+    lines: Sequence[Shown],
     free: int,
     measure: Measure,
     arrange: Callable[[dict[SectionName, list[Shown]]], tuple[Shown, ...]],
+    words: Callable[[str], frozenset[str]] = words_of,
 ) -> tuple[tuple[Shown, ...], int]:
     """The lines of the block, as `arrange` puts those chosen of each section, and what they cost besides the pinned ones.
 
     Args:
-        items: candidates, each section in the order in which it is to be filled.
+        lines: candidates, each section in the order in which it is to be filled.
         free: what the block may cost besides its pinned lines.
+        words: as `words_of`.
     """
-    lines: dict[int, Shown] = {}
-
-    def line(position: int) -> Shown:
-        # Written when its turn comes: most candidates lie beyond what their section may fill.
-        if position not in lines:
-            lines[position] = shown(items[position], measure)
-        return lines[position]
-
     sections: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
-    for position, item in enumerate(items):
-        sections[item.section].append(position)
+    for position, line in enumerate(lines):
+        sections[line.item.section].append(position)
     chosen = sections["pinned"].copy()
     pinned = len(chosen)
-    base = block_tokens([line(position) for position in chosen], measure)
-    said = _Said(items, chosen)
+    base = block_tokens([lines[position] for position in chosen], measure)
+    said = _Said(lines, chosen, words)
     spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
     filled = dict.fromkeys(BLOCK, 0)
     for shares in (_SHARES, _LEFT_OVER):
@@ -70,24 +64,25 @@ def choose_block(
             for position in sections[name]:
                 if left < _SHORTEST_LINE:
                     break
-                if said.again(position):
+                line = lines[position]
+                if said.again(line.item):
                     continue
-                tokens = line(position).tokens
+                tokens = line.tokens
                 cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
                 # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
                 if cost > left:
                     continue
                 for told in said.add(position):
                     chosen.remove(told)
-                    filled[items[told].section] -= line(told).tokens
-                    spent -= line(told).tokens
+                    filled[lines[told].item.section] -= lines[told].tokens
+                    spent -= lines[told].tokens
                 chosen.append(position)
                 filled[name] += tokens
                 spent, left = spent + cost, left - cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
     while True:
         kept = set(chosen)
-        block = arrange({name: [line(position) for position in sections[name] if position in kept] for name in BLOCK})
+        block = arrange({name: [lines[at] for at in positions if at in kept] for name, positions in sections.items()})
         tokens = block_tokens(block, measure) - base
         if tokens <= free or len(chosen) == pinned:
             return block, tokens
@@ -97,67 +92,64 @@ def choose_block(
 class _Said:
     """What the lines chosen so far say. Words are compared only between lines that rest on the same message."""
 
-    def __init__(self, items: Sequence[Item], chosen: Sequence[int]) -> None:
-        self._items = items
+    def __init__(self, lines: Sequence[Shown], chosen: Sequence[int], words: Callable[[str], frozenset[str]]) -> None:
+        self._lines = lines
+        self._words = words
         self._texts: set[str] = set()
         self._by_source: dict[str, list[int]] = {}
         for position in chosen:
             self.add(position)
 
-    def again(self, position: int) -> bool:
+    def again(self, item: Item) -> bool:
         """Whether a candidate says nothing that is not said yet."""
-        item, known = self._items[position], self._by_source
-        if item.text in self._texts:
+        text, known = item.text, self._by_source
+        if text in self._texts:
             return True
         for source in item.sources:
-            if source in known and any(_within(item.text, self._items[other]) for other in known[source]):
-                return True
+            for other in known.get(source, ()):
+                if self._within(text, self._lines[other].item):
+                    return True
         return False
 
-    def add(self, position: int) -> list[int]:
+    def add(self, position: int) -> Sequence[int]:
         """Note what a line says; returns the lines of summaries that it makes superfluous."""
-        item, known = self._items[position], self._by_source
-        told = self._told(item) if item.of == "message" else []
+        item, known = self._lines[position].item, self._by_source
+        told = self._told(item) if item.of == "message" else ()
         for other in told:
-            for source in self._items[other].sources:
+            for source in self._lines[other].item.sources:
                 known[source].remove(other)
         self._texts.add(item.text)
         for source in item.sources:
-            if source in known:
-                known[source].append(position)
-            else:
-                known[source] = [position]
+            known.setdefault(source, []).append(position)
         return told
 
     def _told(self, message: Item) -> list[int]:
         """Lines of summaries that say nothing which is not in this message, theirs too."""
         beside = dict.fromkeys([other for source in message.sources for other in self._by_source.get(source, ())])
-        items = self._items
-        return [other for other in beside if items[other].section in _SUMMARIES and items[other].text in message.text]
+        items = {other: self._lines[other].item for other in beside}
+        return [other for other, item in items.items() if item.section in _SUMMARIES and item.text in message.text]
 
-
-def _within(text: str, other: Item) -> bool:
-    """Whether all that a text says is in another line: as it stands, or in the words of a record, which puts "I live in Ghent"
-    as "lives in Ghent". A mere "I" or "the" says nothing.
-    """
-    if text in other.text:
-        return True
-    # Twice as long, it says more; and most are: a message beside the insight drawn from it.
-    if other.of != "record" or other.index >= 0 or len(text) > 2 * len(other.text):
-        return False
-    return (set(index_terms(text).split()) - _NO_NEWS).issubset(index_terms(other.text).split())
+    def _within(self, text: str, other: Item) -> bool:
+        """Whether all that a text says is in another line: as it stands, or in the words of a record, which puts "I live in
+        Ghent" as "lives in Ghent". A mere "I" or "the" says nothing.
+        """
+        if text in other.text:
+            return True
+        # Twice as long, it says more; and most are: a message beside the insight drawn from it.
+        if other.of != "record" or other.index >= 0 or len(text) > 2 * len(other.text):
+            return False
+        return (self._words(text) - _NO_NEWS).issubset(self._words(other.text))
 
 
 def _heading_tokens(name: SectionName, measure: Measure) -> int:
     return 2 * measure.count(f"</{tag_of(name)}>") + 2
 
 
-def pinned_tokens(items: Iterable[Item], measure: Measure) -> int:
-    """What a message of the pinned lines among some items would cost, and of no others."""
-    return block_tokens([shown(item, measure) for item in items if item.section == "pinned"], measure)
+def pinned_tokens(lines: Iterable[Shown], measure: Measure) -> int:
+    """What a message of the pinned lines among some would cost, and of no others."""
+    return block_tokens([line for line in lines if line.item.section == "pinned"], measure)
 
 
 def block_tokens(block: Sequence[Shown], measure: Measure) -> int:
     """What the message that carries the block costs; 0 for no line."""
-    message = memory_message(block)
-    return 0 if message is None else measure.message(message)
+    return measure.lines(memory_lines(block), name=MEMORY) if block else 0

@@ -7,13 +7,15 @@ older messages while whole groups fit, then the memory block within its share. W
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from bethink.compaction.plan import newest_that_fit
 from bethink.context.block import choose_block, pinned_tokens
 from bethink.context.cutting import Cuts, cut_to_fit, with_cuts
-from bethink.context.items import Item, Shown
+from bethink.context.items import Shown
+from bethink.context.lines import words_of
 from bethink.context.position import arranged
 from bethink.errors import BudgetError
 from bethink.messages import Group, Message, ranges
@@ -32,7 +34,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         recent: the newest groups in `messages.groups` order: what compaction decided to keep in view.
         sizes: tokens of each recent group, by its number.
         waiting: groups whose calls have no result yet; not shown, since a provider refuses a call without its result.
-        items: candidates for the memory block, each section in the order in which it is to be filled.
+        lines: candidates for the memory block, each section in the order in which it is to be filled.
         policy: the name of the policy that chose `recent`.
         decisions: what was done with the messages that are not in `recent`.
         limit: tokens that pinned and recent messages may take together, where the policy sets one.
@@ -44,7 +46,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     recent: tuple[Group, ...] = ()
     sizes: Mapping[int, int] = msgspec.field(default_factory=dict)
     waiting: tuple[Group, ...] = ()
-    items: tuple[Item, ...] = ()
+    lines: tuple[Shown, ...] = ()
     policy: str = ""
     decisions: tuple[Decision, ...] = ()
     limit: int | None = None
@@ -78,11 +80,19 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-def compose(found: Sources, *, budget: int, measure: Measure, settings: Settings) -> Composition:
+def compose(
+    found: Sources,
+    *,
+    budget: int,
+    measure: Measure,
+    settings: Settings,
+    words: Callable[[str], frozenset[str]] = words_of,
+) -> Composition:
     """Choose what goes into a context of at most `budget` tokens.
 
     What must be there: what is `around` the messages, pinned messages, pinned lines, the newest user message. Then the messages
-    after it, then older ones while whole groups fit, then the memory block within `settings.memory_share`.
+    after it, then older ones while whole groups fit, then the memory block within `settings.memory_share`. `words` is
+    `words_of`, or does the same.
 
     Raises:
         BudgetError: what must be there does not fit.
@@ -99,7 +109,7 @@ def compose(found: Sources, *, budget: int, measure: Measure, settings: Settings
     after = recent.from_question if memory_before else recent.tokens
     before = room.pinned + recent.tokens - after
     block, more = choose_block(
-        found.items,
+        found.lines,
         free,
         measure,
         lambda sections: arranged(
@@ -109,6 +119,7 @@ def compose(found: Sources, *, budget: int, measure: Measure, settings: Settings
             before=before,
             after=after,
         ),
+        words,
     )
     waiting = tuple(
         f"call {call} waits for its result: shown once that has arrived" for group in found.waiting for call in group.open_calls
@@ -140,7 +151,7 @@ class _Room:
     """
 
     def __init__(self, found: Sources, budget: int, measure: Measure) -> None:
-        self.lines = pinned_tokens(found.items, measure)
+        self.lines = pinned_tokens(found.lines, measure)
         self.pinned = measure.messages(found.pinned)
         self._parts = (("pinned messages", self.pinned), *found.around, ("pinned records", self.lines))
         self._budget = budget
@@ -214,17 +225,14 @@ def _choose_recent(found: Sources, room: _Room, measure: Measure, settings: Sett
         if not chosen.take(group, whole=chosen.left, fair=fair):
             dropped.append(group)
     from_question = chosen.used
-    for position in range(len(older) - 1, -1, -1):
-        size = found.sizes[older[position].number]
-        if size > chosen.left:
-            # Stop here, also if something older would fit: a gap in the middle of the talk would not be noticed.
-            dropped += older[: position + 1]
-            break
-        chosen.keep(older[position], size)
-    groups = sorted(chosen.kept, key=lambda group: group.last_seq)
+    # No older one than the first that does not fit: a gap in the middle of the talk would not be noticed.
+    sizes = found.sizes
+    fitting = newest_that_fit(older, chosen.left, lambda group: sizes[group.messages[0].group])
+    dropped += older[: len(older) - len(fitting)]
+    groups = sorted((*fitting, *chosen.kept), key=lambda group: group.messages[-1].seq)
     return _Recent(
         messages=tuple([message for group in groups for message in group.messages]),
-        tokens=chosen.used,
+        tokens=chosen.used + sum([sizes[group.messages[0].group] for group in fitting]),
         question=0 if question is None else question.messages[0].seq,
         from_question=from_question,
         cuts=chosen.cuts,

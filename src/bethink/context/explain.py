@@ -87,33 +87,41 @@ def explain(made_of: Composition, *, budget: int, measure: Measure) -> Explanati
 def sections_of(made_of: Composition, measure: Measure) -> dict[SectionName, int]:
     """Tokens of a context by section, together all of its tokens."""
     found: dict[SectionName, int] = {}
-    for part in _kept(made_of, measure):
-        found[part.section] = found.get(part.section, 0) + part.tokens
+    for name, count, tokens in _parts(made_of, measure):
+        if count:
+            found[name] = found.get(name, 0) + tokens
     return found
 
 
 def _kept(made_of: Composition, measure: Measure) -> tuple[Kept, ...]:
-    kept = [_verbatim("pinned", made_of.pinned, measure)]
-    for name in BLOCK:
-        tokens = [each.tokens for each in made_of.block if each.item.section == name]
-        kept.append(Kept(name, len(tokens), sum(tokens)))
-    frame = made_of.memory - sum([each.tokens for each in made_of.block])
-    kept.append(Kept("frame", 1 if made_of.block else 0, frame))
-    around = dict(made_of.around)
-    after = [Kept(name, 1, around[name]) for name in _AROUND if name in around]
-    # What is left is theirs: each was counted, as it is shown, when it was chosen.
-    recent = made_of.tokens - sum([part.tokens for part in (*kept, *after)])
-    seqs = ranges(sorted([message.seq for message in made_of.recent]))
-    kept += [Kept("recent messages", len(made_of.recent), recent, seqs), *after]
+    verbatim, *others = _parts(made_of, measure)
+    kept = [Kept(*verbatim, _seqs(made_of.pinned))]
+    kept += [Kept(*part, _seqs(made_of.recent) if part[0] == "recent messages" else ()) for part in others]
     return tuple([part for part in kept if part.count])
+
+
+def _parts(made_of: Composition, measure: Measure) -> list[tuple[SectionName, int, int]]:
+    """What a context is made of, in order: each part's section, how many it is, and its tokens. Pinned messages come first."""
+    pinned = measure.messages(made_of.pinned)
+    lines: dict[SectionName, list[int]] = {name: [] for name in BLOCK}
+    for each in made_of.block:
+        lines[each.item.section].append(each.tokens)
+    around = dict(made_of.around)
+    return [
+        ("pinned", len(made_of.pinned), pinned),
+        *[(name, len(tokens), sum(tokens)) for name, tokens in lines.items()],
+        ("frame", 1 if made_of.block else 0, made_of.memory - sum([each.tokens for each in made_of.block])),
+        # What is left is theirs: each was counted, as it is shown, when it was chosen.
+        ("recent messages", len(made_of.recent), made_of.tokens - pinned - made_of.memory - sum(around.values())),
+        *[(name, 1, around[name]) for name in _AROUND if name in around],
+    ]
 
 
 _AROUND: tuple[SectionName, ...] = ("tools", "reply")
 
 
-def _verbatim(section: SectionName, messages: Sequence[Message], measure: Measure) -> Kept:
-    seqs = ranges(sorted([message.seq for message in messages]))
-    return Kept(section, len(messages), measure.messages(messages), seqs)
+def _seqs(messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
+    return ranges(sorted([message.seq for message in messages]))
 
 
 def _what(part: Kept) -> str:

@@ -27,7 +27,7 @@ from bethink.context.items import (
 from bethink.errors import Forgotten, InvalidInput
 from bethink.formats.openai_chat import to_openai_list
 from bethink.limits import LimitWarning
-from bethink.messages import Message, canonical_json, groups, ranges
+from bethink.messages import Message, canonical_lines, groups, ranges
 from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Node, Receipt, ReceiptLine, Summary
 from bethink.usage import TurnUsage
@@ -64,6 +64,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         receipt_id: names it for `replay`; "" for a context that was not recorded.
         usage: what it took; None for one that was replayed.
         warnings: which of its `Limits` it came near.
+        without: what failed and was done without, and what to do about it. An embedder that fails ends no context: what is
+            recalled is found by words alone.
     """
 
     messages: tuple[Message, ...]
@@ -75,6 +77,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     receipt_id: str = ""
     usage: TurnUsage | None = None
     warnings: tuple[LimitWarning, ...] = ()
+    without: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Context({self.tokens} of {self.budget} tokens, {len(self.messages)} messages, receipt {self.receipt_id!r})"
@@ -197,22 +200,9 @@ def receipt_for(
         renderer=RENDERER,
         digest=_digest(context),
         query_digest=hashlib.sha256(query.encode()).hexdigest() if query else "",
-        lines=tuple(
-            ReceiptLine(
-                section=item.section,
-                of=item.of,
-                id=item.id,
-                index=item.index,
-                reason=item.reason,
-                tokens=tokens,
-                cut=item.cut,
-                changed_by=item.changed_by,
-                scores=item.scores,
-            )
-            for item, tokens in ((each.item, each.tokens) for each in made_of.block)
-        ),
-        pinned=ranges(message.seq for message in made_of.pinned),
-        recent=ranges(sorted(message.seq for message in made_of.recent)),
+        lines=tuple([each.named for each in made_of.block]),
+        pinned=ranges([message.seq for message in made_of.pinned]),
+        recent=ranges(sorted([message.seq for message in made_of.recent])),
         cuts=tuple([cut for _, cuts in sorted(made_of.cuts.items()) for cut in cuts]),
         memory_before=made_of.memory_before,
         for_model=context.measure.model,
@@ -224,7 +214,7 @@ def receipt_for(
 
 def _digest(context: Context) -> str:
     """Of the messages in their canonical form, which the bytes of every format follow from."""
-    return hashlib.sha256(b"\n".join(map(canonical_json, context.messages))).hexdigest()
+    return hashlib.sha256(canonical_lines(context.messages)).hexdigest()
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,8 +30,8 @@ _NO_TIME = timedelta(0)
 
 def score(insight: Record, *, now: datetime, retention: Retention) -> float:
     """The retention score at `now`: from 0 to (1 + recency_boost) * the highest weight (1.95 with the defaults)."""
-    idle = max(_NO_TIME, now - (insight.last_accessed or insight.recorded_at))
     age = max(_NO_TIME, now - insight.recorded_at)
+    idle = age if insight.last_accessed is None else max(_NO_TIME, now - insight.last_accessed)
     strength = 1 + math.log1p(insight.access_count)
     decay = math.exp(-(idle / retention.base_decay) / strength)
     boost = retention.recency_boost if age < retention.recency_window else 0.0
@@ -68,7 +68,11 @@ def beyond(insights: Iterable[Insight], *, now: datetime, settings: Settings) ->
 
 
 def _bound(ranked: tuple[tuple[Insight, float], ...], settings: Settings) -> int:
-    return max(settings.profile_size, sum(1 for insight, _ in ranked if exempt(insight)))
+    bound = settings.profile_size
+    # Those that are exempt come first.
+    while bound < len(ranked) and exempt(ranked[bound][0]):
+        bound += 1
+    return bound
 
 
 def _ranked(insights: Iterable[Insight], now: datetime, retention: Retention) -> tuple[tuple[Insight, float], ...]:

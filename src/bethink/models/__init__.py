@@ -104,9 +104,12 @@ def _differing_bits(one: str, other: str) -> int:
     return (int(one, 16) ^ int(other, 16)).bit_count()
 
 
-def mismatch(bound: Fingerprint, given: Fingerprint) -> EmbedderMismatch:
-    """The error of a store that holds vectors of `bound` and is opened with `given`."""
+def mismatch(bound: Fingerprint, given: Fingerprint, *, filling: Fingerprint | None = None) -> EmbedderMismatch:
+    """The error of a store that holds vectors of `bound`, and maybe some of `filling` that are to take their place, and is
+    opened with `given`."""
     other = f"another version of {given}" if str(bound) == str(given) else f"{bound}, not of {given}"
+    if filling is not None:
+        other += f", and is about to change to {filling}"
     return EmbedderMismatch(
         f"the database holds vectors of {other} — open it with the embedder that made them, or make all of them anew with this "
         "one: memory.reembed(), or `bethink reembed --embedder NAME`",

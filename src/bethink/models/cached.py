@@ -37,7 +37,8 @@ class CachedCounter:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        count = self._by_lines if type(counter) is BuiltinCounter else counter.count
+        self._lined = type(counter) is BuiltinCounter
+        count = self._by_lines if self._lined else counter.count
         self._short = lru_cache(maxsize=_SHORT_TEXTS)(count)
         self._long = lru_cache(maxsize=_LONG_TEXTS)(count)
         self._span = lru_cache(maxsize=_SPANS)(span)
@@ -51,10 +52,19 @@ class CachedCounter:
             return self._short(text)
         return self._long(text) if len(text) <= _LONG else self._counter.count(text)
 
+    def count_lines(self, lines: Sequence[str]) -> int:
+        """What `count` counts for lines joined by line breaks, none of which is empty, begins or ends with white space, or has
+        a break within. Where they were counted before, their text is neither made nor read.
+        """
+        if not self._lined or sum(map(len, lines)) + len(lines) > SLICE:
+            return self.count("\n".join(lines))
+        return self._together(lines)
+
     def _by_lines(self, text: str) -> int:
-        if len(text) > SLICE:
-            return self._counter.count(text)
-        return count_spans([self._span(line) if len(line) <= _SHORT else span(line) for line in lines_of(text)])
+        return self._counter.count(text) if len(text) > SLICE else self._together(lines_of(text))
+
+    def _together(self, lines: Sequence[str]) -> int:
+        return count_spans([self._span(line) if len(line) <= _SHORT else span(line) for line in lines])
 
     def forget(self) -> None:
         self._short.cache_clear()

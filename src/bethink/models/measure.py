@@ -7,11 +7,12 @@ is used for every model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bethink.messages import Message
 from bethink.models import TokenCounter
+from bethink.models.cached import CachedCounter
 from bethink.models.framing import FRAMING, Framing, framing_of
 from bethink.models.tokens import BuiltinCounter, message_tokens, schema_tokens
 
@@ -28,6 +29,9 @@ class Measure:
 
     def __init__(self, counter: TokenCounter, model: str = "") -> None:
         self._counter = counter
+        self.count: Callable[[str], int] = counter.count
+        """See `TokenCounter.count`."""
+        self._count_lines = counter.count_lines if isinstance(counter, CachedCounter) else None
         self.model = model
         self.framing: Framing = framing_of(model) if model else FRAMING
 
@@ -35,10 +39,6 @@ class Measure:
     def name(self) -> str:
         """The counter's name, with the model that the frames are of: what receipts keep."""
         return f"{self._counter.name}/{self.model}" if self.model else self._counter.name
-
-    def count(self, text: str) -> int:
-        """See `TokenCounter.count`."""
-        return self._counter.count(text)
 
     def message(self, message: Message) -> int:
         """Tokens of a message, with all that is sent of it."""
@@ -48,6 +48,13 @@ class Measure:
         """Tokens of messages together."""
         counter, framing = self._counter, self.framing
         return sum([message_tokens(message, counter, framing) for message in messages])
+
+    def lines(self, lines: Sequence[str], *, name: str) -> int:
+        """Tokens of a message under a name whose text is these lines, joined by line breaks. None may be empty, or begin or end
+        with white space, or have a line break within.
+        """
+        text = self._count_lines(lines) if self._count_lines else self.count("\n".join(lines))
+        return self.framing.message + self.framing.named + self.count(name) + text
 
     def remembering(self) -> Measure:
         """The same measure, for a piece of work that counts the same texts again and again: it keeps every count."""

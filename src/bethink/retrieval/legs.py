@@ -14,6 +14,7 @@ Counts of neighbours are added before they are saturated: what a message says it
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -62,15 +63,56 @@ def neighbours(candidates: Sequence[Candidate]) -> Around:
 # -- words ----------------------------------------------------------------------------------------------------------------
 
 
-def term_weights(found: Found, terms: Sequence[str], least_units: int) -> dict[str, float]:
+def term_weights(
+    found: Found, terms: Sequence[str], least_units: int, *, runs: Iterable[str] = (), parts: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
     term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question. But one
     of 32 characters or more that occurs nowhere is no word of the question, rather something pasted.
+
+    Args:
+        runs: of the query, in scripts without spaces (`terms.unspaced_runs`); see `_shares_of_run`.
+        parts: of terms that count less, which part of their weight they have.
     """
     units = max(found.units, least_units)
     idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms if term in found.frequency or len(term) < _PASTED}
-    total = sum(idf.values())
-    return {term: weight / total for term, weight in idf.items()}
+    less = dict(parts or {})
+    for run in runs:
+        for term, share in _shares_of_run(run, found.frequency).items():
+            less[term] = max(share, less.get(term, 0.0))
+    weights = {term: weight * less.get(term, 1.0) for term, weight in idf.items()}
+    total = sum(weights.values())
+    return {term: weight / total for term, weight in weights.items()} if total else {}
+
+
+_PER_CHARACTER = 0.5
+"""Of a word, in scripts without spaces."""
+_ALONE, _ENDING = 0.25, 0.25
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
+
+
+def _shares_of_run(run: str, frequency: Mapping[str, int]) -> dict[str, float]:
+    """For how much of a word each pair of characters stands, and each character alone.
+
+    Where the words of a run end is not known, and a pair across two of them often occurs nowhere: it would be the most telling
+    of all. So each character counts once, through the pairs with it that do occur, and through the others where none does. A
+    character alone is weak evidence. Particles cling to Korean words: what follows the last pair that occurs tells little.
+    """
+    if len(run) == 1:
+        return {run: _PER_CHARACTER}
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    last = max((at + 1 for at, pair in enumerate(pairs) if pair in frequency), default=len(run))
+    ending = _ENDING if _HANGUL.fullmatch(run) else 1.0
+    shares = dict.fromkeys([*run, *pairs], 0.0)
+    for at, character in enumerate(run):
+        around = pairs[max(0, at - 1) : at + 1]
+        holding = [pair for pair in around if pair in frequency]
+        part = _PER_CHARACTER * (ending if at > last else 1.0)
+        if not holding and character in frequency:
+            shares[character] += _ALONE * part
+        for pair in holding or around:
+            shares[pair] += part / len(holding or around)
+    return shares
 
 
 def _idf(units: int, holding: int) -> float:
@@ -199,15 +241,19 @@ _SHORTEST = 4.0
 # -- both -----------------------------------------------------------------------------------------------------------------
 
 
-def legs_of(found: Found, terms: Sequence[str], ranker: Ranker) -> Iterable[tuple[Candidate, float, float | None, float]]:
-    """Each candidate with its lexical and its dense part (None where it has no vector), and what its neighbours add to both."""
+def legs_of(found: Found, weights: dict[str, float], ranker: Ranker) -> Iterable[tuple[Candidate, float, float | None, float]]:
+    """Each candidate with its lexical and its dense part (None where it has no vector), and what its neighbours add to both.
+
+    Args:
+        weights: of the query's terms (`term_weights`).
+    """
     candidates = found.candidates
     # Those beside come last: they are neighbours of candidates and not ranked themselves.
     told = (*candidates, *found.beside)
     around = neighbours(told)[: len(candidates)]
     lengths = np.array([each.length for each in candidates], dtype=np.float64)
     damping = np.minimum(1.0, ranker.damping / np.maximum(1.0, lengths))
-    words = Words(term_weights(found, terms, ranker.least_units), found.mean_length, ranker.k1, ranker.b)
+    words = Words(weights, found.mean_length, ranker.k1, ranker.b)
     lexical, context = words.shares(words.counts(told), around, ranker.context * damping)
     dense: list[float | None] = [None] * len(candidates)
     embedded = np.array([each.cosine is not None for each in candidates], dtype=bool)

@@ -34,7 +34,7 @@ from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
 from bethink.retrieval.rerank import Reranker, reranked
-from bethink.retrieval.terms import index_terms, stop_words
+from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
@@ -55,6 +55,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         k1, b: BM25's saturation of term counts and correction for length.
+        asking: part of their weight that words have which questions are put in (`terms.asking_terms`; English).
+        dated: part that the words of a time have which the query names: "in May 2023" is rarely said in that month.
         dense: weight of the dense leg; the lexical one has the rest.
         alike: cosine from which two texts mean the same.
         context: how much of its neighbours' term counts a message has; `dense_context` of their cosines' squares. One that is
@@ -81,6 +83,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     k1: float = 0.9
     b: float = 0.4
+    asking: float = 0.6
+    dated: float = 0.3
     dense: float = 0.4
     alike: float = 0.9
     context: float = 1.25
@@ -102,8 +106,24 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     reranker: Reranker | None = None
 
     def __post_init__(self) -> None:
-        shares = ("b", "dense", "speaker", "length", "question", "when", "time", "tokens", "chance", "chance_growth")
-        for name in (*shares, "threshold", "lexical_threshold", "tail"):
+        shares = (
+            "b",
+            "asking",
+            "dated",
+            "dense",
+            "speaker",
+            "length",
+            "question",
+            "when",
+            "time",
+            "tokens",
+            "chance",
+            "chance_growth",
+            "threshold",
+            "lexical_threshold",
+            "tail",
+        )
+        for name in shares:
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
         if not 0 < self.alike <= 1:
@@ -254,11 +274,13 @@ def _scored(
     found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
 ) -> list[_Scored]:
     # Here and not above: whoever only names a Ranker needs no numpy.
-    from bethink.retrieval.legs import legs_of
+    from bethink.retrieval.legs import legs_of, term_weights
 
+    parts = _parts(query, named, terms, cues, ranker)
+    weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
     asks_when = bool(_WHEN.search(query))
     scored = []
-    for candidate, lexical, dense, context in legs_of(found, terms, ranker):
+    for candidate, lexical, dense, context in legs_of(found, weights, ranker):
         total = lexical + context + (dense or 0.0)
         speaker = form = time = nearby = 0.0
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
@@ -281,6 +303,20 @@ def _scored(
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
         scored.append(_Scored(candidate, lexical, dense, context, speaker, form, time, 0.0, round(score, 6), round(worth, 6)))
     return scored
+
+
+def _parts(
+    query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
+) -> dict[str, float]:
+    """Which terms count less, and how much of their weight they have."""
+    parts = {term: ranker.asking for term in terms if term in asking_terms()}
+    spans = [cue.span for cue in cues if cue.start is not None]
+    if spans:
+        for start, end in spans:
+            query = query[:start] + " " * (end - start) + query[end:]
+        others = frozenset(query_terms(query, names=named))
+        parts.update((term, ranker.dated) for term in terms if term not in others)
+    return parts
 
 
 def _compared(found: Found, scored: list[_Scored], query: NDArray[np.int8], ranker: Ranker) -> list[_Scored]:

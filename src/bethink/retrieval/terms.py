@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = ["index_terms", "query_part", "query_terms", "stop_words"]
+__all__ = ["asking_terms", "index_terms", "query_part", "query_terms", "stop_words", "unspaced_runs"]
 
 MAX_TERM_LENGTH = 64
 """Longer words (hashes, base64) are cut into pieces of this length, in texts and in queries alike."""
@@ -43,6 +43,29 @@ yourselves also d ll m s t re ve let lets might must shall
 """
 stop_words: frozenset[str] = frozenset(_STOP_WORDS.split())
 """English function words, folded. They are indexed, and left out of a query that says anything else. ("may" is a month too.)"""
+
+_ASKING_WORDS = """
+many much kind kinds type types sort sorts way ways manner name names number amount list example examples detail details
+specific specifically particular exactly certain various different several say said tell told mention mentioned describe
+discuss talk speak explain share note report state express suggest recommend advise ask answer call called refer make get go
+come take give use try start begin stop finish continue keep become happen occur involve include add change plan decide choose
+want need like prefer think believe consider feel know find see look seem receive attend participate join visit spend pursue
+engage organize create provide require achieve accomplish complete perform experience encounter face handle deal manage got
+get done doing went taken given made thing item object stuff place location area activity event occasion reason cause purpose
+goal result effect impact outcome role part aspect feature factor issue problem challenge situation condition process step
+method approach option idea topic subject information fact person people someone somebody individual group member attribute
+trait quality status time times date often recently currently previous previously initially originally eventually first last
+next later earlier ago main important significant major typical usual usually common general overall favorite new current
+recent potential possible likely upcoming regarding according based related together both besides another apart
+"""
+
+
+@lru_cache(maxsize=1)
+def asking_terms() -> frozenset[str]:
+    """Terms of words that English questions are put in, rather than words for what they are about: "what type of activity did
+    they describe". A text that answers them seldom repeats them.
+    """
+    return frozenset(index_terms(_ASKING_WORDS).split())
 
 
 def index_terms(text: str) -> str:
@@ -115,6 +138,11 @@ def query_terms(text: str, *, names: frozenset[str] = frozenset()) -> tuple[str,
     unnamed = [pair for pair in telling if pair[1] not in named]
     terms = tuple(dict.fromkeys(term for _, term in unnamed or telling or found))
     return terms if len(terms) <= MAX_QUERY_TERMS else terms[: MAX_QUERY_TERMS // 2] + terms[-MAX_QUERY_TERMS // 2 :]
+
+
+def unspaced_runs(text: str) -> tuple[str, ...]:
+    """The runs of scripts without spaces in `text`, folded, each once: their characters and pairs of them are its terms."""
+    return tuple(dict.fromkeys(chunk for chunk, unspaced in _chunks(_fold(text)) if unspaced)) if not text.isascii() else ()
 
 
 # -- folding --------------------------------------------------------------------------------------------------------------

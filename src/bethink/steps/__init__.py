@@ -8,7 +8,7 @@
     refine     store.read -> compaction.due -> summarise_with_model -> the model -> store.refine
     background   refine, by itself after a fold
     summaries  store.read; expand: store.get -> store.read
-    context    derive -> view -> recall -> context.compose -> render -> store.put of the receipt
+    context    view -> derive -> recall -> context.compose -> render -> store.put of the receipt
     replay     store.get -> context.rebuild
 
 Nothing is decided here: a rule belongs to a pure step, a guarantee to the store.

@@ -1,4 +1,4 @@
-"""A context: derive, view the thread, gather what is known and what is recalled, compose, keep a receipt."""
+"""A context: view the thread, derive, gather what is known and what is recalled, compose, keep a receipt."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bethink.compaction.policies import Policy
 from bethink.context import (
     Context,
     Item,
+    Shown,
     Sources,
     compose,
     item_of_message,
-    item_of_node,
     item_of_record,
     items_of_summary,
     pinned_tokens,
@@ -28,9 +28,10 @@ from bethink.insights.retention import select_profile
 from bethink.limits import NO_LIMITS, Limits, budget_within, near
 from bethink.messages import Message, ranges
 from bethink.models.measure import Measure
-from bethink.records import AnyRecord, Insight, Node, Receipt
+from bethink.records import AnyRecord, Insight, Receipt
 from bethink.settings import Oversize, check_choice
 from bethink.steps.derive import derive
+from bethink.steps.folded import folded_lines, with_changes
 from bethink.steps.handoff import handed_items
 from bethink.steps.recall import recall_from
 from bethink.steps.state import own_items
@@ -101,7 +102,7 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
             settings = engine.settings
             if asked.oversize is not None:
                 settings = msgspec.structs.replace(settings, oversize=asked.oversize)
-            made_of = compose(sources, budget=budget, measure=measure, settings=settings)
+            made_of = compose(sources, budget=budget, measure=measure, settings=settings, words=engine.lines.words)
             context = render(made_of, budget=budget, measure=measure, tools=asked.tools)
             now = engine.clock.now()
             receipt = receipt_for(
@@ -122,7 +123,10 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
         engine.telemetry.tell("turn", usage)
         for warning in warnings:
             engine.telemetry.tell("warning", thread_id, warning)
-    return msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+        for problem in turn.without:
+            engine.telemetry.tell("without", thread_id, problem)
+    context = msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+    return msgspec.structs.replace(context, without=tuple(turn.without))
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -135,24 +139,26 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, room: int, measure: Measure) -> _Found:
-    with engine.telemetry.span("derive"):
-        cursor = derive(engine, namespace, hold=thread_id)
     with engine.telemetry.span("view"):
         view = view_thread(engine, namespace, thread_id, room, asked.policy, measure)
+    with engine.telemetry.span("derive"):
+        cursor = derive(engine, namespace, view=view)
     shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]
     query = asked.query
     if query is None:
         said = [message for message in shown if message.role == "user"]
         query = max(said, key=lambda message: message.seq).text if said else ""
+    state = handed_items(engine, namespace, thread_id)
+    if asked.policy.shows_state:
+        state += own_items(engine, namespace, thread_id, shown)
     sources = Sources(
         pinned=view.pinned,
         recent=view.recent,
         sizes=view.sizes,
         waiting=view.waiting,
-        items=(
-            *handed_items(engine, namespace, thread_id),
-            *(own_items(engine, namespace, thread_id, shown) if asked.policy.shows_state else ()),
-            *_items(engine, namespace, thread_id, view, shown, query, room, measure),
+        lines=(
+            *[engine.lines.shown(item, measure) for item in state],
+            *_lines(engine, namespace, thread_id, view, shown, query, room, measure),
         ),
         policy=asked.policy.name,
         decisions=view.decisions,
@@ -163,14 +169,14 @@ def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, r
 
 def _check_pinned(engine: Engine, namespace: Namespace, most: int, measure: Measure) -> None:
     """LimitExceeded if what is pinned, and so must be shown, makes too large a memory message."""
-    tokens = pinned_tokens(_pinned_items(engine.known(namespace)), measure)
+    tokens = pinned_tokens(_pinned_lines(engine, engine.known(namespace), measure), measure)
     if tokens > most:
         raise LimitExceeded("memory_tokens", most, tokens, "tokens of what is pinned", "unpin something, or raise the limit")
 
 
-def _pinned_items(known: Known) -> list[Item]:
-    pinned: list[AnyRecord] = [*known.notes, *(insight for insight in known.current if insight.pinned)]
-    return [item_of_record(record, "pinned", "pinned") for record in pinned]
+def _pinned_lines(engine: Engine, known: Known, measure: Measure) -> list[Shown]:
+    pinned: list[AnyRecord] = [*known.notes, *[insight for insight in known.current if insight.pinned]]
+    return [engine.lines.of_record(record, "pinned", "pinned", {}, measure) for record in pinned]
 
 
 def _store_usage(engine: Engine, namespace: Namespace, usage: TurnUsage) -> None:
@@ -195,7 +201,7 @@ def _store(engine: Engine, namespace: Namespace, receipt: Receipt, cursor: Curso
         engine.store.put(Put(namespace=namespace, receipt=receipt, relaxed=True))
 
 
-def _items(
+def _lines(
     engine: Engine,
     namespace: Namespace,
     thread_id: str,
@@ -204,80 +210,42 @@ def _items(
     query: str,
     budget: int,
     measure: Measure,
-) -> tuple[Item, ...]:
+) -> list[Shown]:
     """Candidates for the memory block, section by section."""
     now = engine.clock.now()
     subjects = {"user"} | {message.name.casefold() for message in shown if message.role == "user" and message.name}
     known = engine.known(namespace)
-    items = _pinned_items(known)
+    lines = _pinned_lines(engine, known, measure)
     about = [insight for insight in known.current if insight.subject in subjects and not insight.pinned]
     for insight, score in select_profile(about, now=now, settings=engine.settings):
-        items.append(item_of_record(insight, "profile", _profile_reason(insight, score), {"retention": score}))
-    said: list[Item] = []
+        reason = _profile_reason(insight, score)
+        lines.append(engine.lines.of_record(insight, "profile", reason, {"retention": score}, measure))
     # The newest session summary of another thread.
     previous = next((summary for summary in known.summaries if summary.thread_id != thread_id), None)
     if previous is not None:
-        said += items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
-    said += _summary_items(engine, view, shown, budget)
+        said = items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
+        lines += [engine.lines.shown(item, measure) for item in with_changes(said, known.changed)]
+    recalled: list[Item] = []
     if query:
         in_view = InView(
             namespace=namespace,
             thread_id=thread_id,
             spans=ranges(sorted([message.seq for message in shown])),
-            records=tuple(dict.fromkeys([item.id for item in (*items, *said) if item.of == "record"])),
+            records=tuple(dict.fromkeys([line.item.id for line in lines])),
         )
-        said += _recalled_items(engine, query, in_view, known.by_id, measure)
-    return (*items, *_with_changes(said, known.changed))
-
-
-def _with_changes(items: Sequence[Item], changed: Mapping[str, Insight]) -> list[Item]:
-    """Items, those that quote a message which said something superseded since with what took its place."""
-    found: list[Item] = []
-    for item in items:
-        if not changed.keys().isdisjoint(item.sources):
-            by = next(changed[source] for source in item.sources if source in changed)
-            item = msgspec.structs.replace(item, changed=by.text, changed_by=by.id)
-        found.append(item)
-    return found
-
-
-def _summary_items(engine: Engine, view: View, shown: Sequence[Message], budget: int) -> list[Item]:
-    """Lines of the folded past that say something the messages in view do not, each once, in the order of their nodes.
-
-    The lines of `view.segments` have the first choice of the room.
-    """
-    visible = {message.id for message in shown}
-    limit = int(engine.settings.memory_share * budget)
-    first = {node.id for node in view.segments}
-    # A segment may be a root or a child of one: its lines are then lines of both.
-    own = _chosen(engine, view.segments, visible, limit)
-    taken = {node.lines[index] for node, index in own}
-    limit -= sum(engine.counter.count(line.text) for line in taken)
-    rest = _chosen(engine, [node for node in view.nodes if node.id not in first], visible, limit)
-    chosen = [*own, *((node, index) for node, index in rest if node.lines[index] not in taken)]
-    if own:
-        chosen.sort(key=lambda at: (at[0].last_seq, -at[0].level, at[1]))
-    return [item_of_node(node, index, _node_reason(node)) for node, index in chosen]
-
-
-def _node_reason(node: Node) -> str:
-    written = "" if node.author == "extractive" else f", written by {node.author}"
-    return f"folds messages {node.first_seq}-{node.last_seq}{written}"
-
-
-def _chosen(engine: Engine, nodes: Sequence[Node], visible: set[str], limit: int) -> list[tuple[Node, int]]:
-    """The lines of nodes that say most within `limit` tokens, each as its node and its number."""
-    said = [(node, index) for node in nodes for index, line in enumerate(node.lines) if not visible.issuperset(line.sources)]
-    if not said or limit < 1:
-        return []
-    chosen = engine.chosen_lines([node.lines[index] for node, index in said], limit)
-    return [at for position, at in enumerate(said) if position in chosen]
+        recalled = with_changes(_recalled_items(engine, query, in_view, known.by_id, measure), known.changed)
+    visible = frozenset([message.id for message in shown])
+    return [
+        *lines,
+        *folded_lines(engine, view, visible, known.changed, budget, measure),
+        *[engine.lines.shown(item, measure) for item in recalled],
+    ]
 
 
 def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
     """The best answers to a query that are not in view."""
     scope = Scope(in_view.namespace)
-    hits = recall_from(engine, scope, query, in_view=in_view)
+    hits = recall_from(engine, scope, query, in_view=in_view, go_on=True)
     # A hit says all of a message that a line shows; a record has sources and times of its own.
     found = [hit.id for hit in hits if hit.kind != "message"]
     records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}

@@ -62,7 +62,7 @@ def promoted(pinned: Sequence[Message], recent: Sequence[Group], tiers: Mapping[
 
 
 def _seqs(found: Sequence[Group]) -> list[int]:
-    return sorted(message.seq for group in found for message in group.messages)
+    return sorted([message.seq for group in found for message in group.messages])
 
 
 def without(spans: Iterable[tuple[int, int]], seqs: Iterable[int]) -> tuple[tuple[int, int], ...]:

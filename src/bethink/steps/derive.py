@@ -17,7 +17,8 @@ from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
 from bethink.insights.citations import cited
 from bethink.messages import Message
-from bethink.records import Insight
+from bethink.records import AnyRecord, Insight
+from bethink.steps.view import View
 from bethink.storage.base import Cite, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
@@ -30,11 +31,12 @@ __all__ = ["derive"]
 _PAGE = 64
 
 
-def derive(engine: Engine, namespace: Namespace, *, hold: str | None = None) -> Cursor | None:
+def derive(engine: Engine, namespace: Namespace, *, view: View | None = None) -> Cursor | None:
     """Draw insights from every message of the namespace that none have been drawn from yet.
 
-    Most turns say nothing to remember, and then all there is to store is that they have been looked at. For the thread `hold`
-    that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to move.
+    Most turns say nothing to remember, and then all there is to store is that they have been looked at. For the thread of a
+    `view` that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to
+    move. What the view has read is not read again.
     """
     held: Cursor | None = None
     scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
@@ -42,8 +44,9 @@ def derive(engine: Engine, namespace: Namespace, *, hold: str | None = None) -> 
         page = engine.store.scan(scan)
         for thread in page.items:
             assert isinstance(thread, ThreadInfo), "a page of threads holds threads"
-            put = _extract(engine, thread)
-            if put is not None and thread.thread_id == hold and not (put.records or put.retire or put.cite):
+            own = view is not None and thread.thread_id == view.thread.thread_id
+            put = _extract(engine, thread, view if own else None)
+            if put is not None and own and not (put.records or put.retire or put.cite):
                 held = put.cursor
             elif put is not None:
                 _store(engine, put)
@@ -61,43 +64,57 @@ def _store(engine: Engine, put: Put) -> None:
         return
 
 
-def _extract(engine: Engine, thread: ThreadInfo) -> Put | None:
+def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | None:
     """What is to be stored of a thread's new messages; None if the thread is gone."""
     # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
     from bethink.insights.extract import extract
-    from bethink.insights.reconcile import Changes, reconcile
-    from bethink.insights.reflect import archive
     from bethink.insights.state.draw import draw
 
     after = thread.extracted_through
     read = Read(namespace=thread.namespace, thread_id=thread.thread_id, after=after)
     try:
-        transcript = engine.store.read(read)
-        whole = transcript.messages
-        if any(message.role == "tool" for message in whole):
+        through, new = _seen(view, after) or _read(engine, read)
+        whole = new
+        if any(message.role == "tool" for message in new):
             # What a result answers may lie before it.
-            whole = engine.store.read(msgspec.structs.replace(read, whole_groups=True)).messages
+            whole = engine.store.read(msgspec.structs.replace(read, before=through + 1, whole_groups=True)).messages
     except NotFound:
         return None
     now = engine.clock.now()
     # Who hands work to a specialist is not the user, and states nothing about one.
-    own = transcript.messages if thread.handed_from is None else ()
+    own = new if thread.handed_from is None else ()
     found = extract(own, thread_id=thread.thread_id, now=now)
-    entries = draw(whole, thread_id=thread.thread_id, now=now, after=after, through=transcript.thread.tip)
-    changes = Changes()
+    entries = draw(whole, thread_id=thread.thread_id, now=now, after=after, through=through)
+    records: tuple[AnyRecord, ...] = entries
     retire: tuple[Retire, ...] = ()
     # Most turns say nothing to remember: then nothing that is known needs to be looked at.
     if found:
+        from bethink.insights.reconcile import reconcile
+        from bethink.insights.reflect import archive
+
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
+        records = (*changes.records, *entries)
         retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
     return Put(
         namespace=thread.namespace,
-        records=(*changes.records, *entries),
+        records=records,
         retire=retire,
-        cite=_citations(engine, thread.namespace, transcript.messages),
-        cursor=Cursor(thread.thread_id, "extracted", after, transcript.thread.tip),
+        cite=_citations(engine, thread.namespace, new),
+        cursor=Cursor(thread.thread_id, "extracted", after, through),
     )
+
+
+def _read(engine: Engine, read: Read) -> tuple[int, tuple[Message, ...]]:
+    transcript = engine.store.read(read)
+    return transcript.thread.tip, transcript.messages
+
+
+def _seen(view: View | None, after: int) -> tuple[int, tuple[Message, ...]] | None:
+    """The tip of a thread and its messages after a seq as a view has read them; None if it has not."""
+    if view is None or not view.past <= after < view.thread.tip:
+        return None
+    return view.thread.tip, tuple([message for message in view.seen if message.seq > after])
 
 
 def _citations(engine: Engine, namespace: Namespace, messages: Sequence[Message]) -> tuple[Cite, ...]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from bethink.engine import Bound, Engine
-from bethink.errors import Conflict, EmbedderMismatch
+from bethink.errors import Conflict, EmbedderMismatch, EmbeddingFailed
 from bethink.models import Embedder
 from bethink.retrieval.rank import RecallResult
 from bethink.retrieval.recall import Searchable, recall
@@ -33,12 +33,19 @@ def recall_from(
     kinds: tuple[Searchable, ...] | None = None,
     in_view: InView | None = None,
     where: Filter | None = None,
+    go_on: bool = False,
 ) -> RecallResult:
-    """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason."""
+    """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason.
+
+    With `go_on`, an embedder that fails is done without: words alone are searched, and the turn that is being made says so.
+    """
 
     def found(bound: Bound | None) -> RecallResult:
         with engine.telemetry.span("recall.embed"):
             _embed(engine, bound, scope, limit=engine.settings.embed_at_recall)
+        return by(bound)
+
+    def by(bound: Bound | None) -> RecallResult:
         return recall(
             query,
             scope=scope,
@@ -56,7 +63,13 @@ def recall_from(
         )
 
     with engine.telemetry.span("recall", namespace=scope.namespace) as span:
-        hits = engine.in_space(found)
+        try:
+            hits = engine.in_space(found)
+        except EmbeddingFailed as failure:
+            if not go_on:
+                raise
+            engine.telemetry.go_without(f"{failure} (recalled by words alone)")
+            hits = by(None)
         span.add(hits=len(hits))
     return hits
 

@@ -7,9 +7,11 @@ window, a recount after a forget), each context counts one page more, and the re
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import datetime
+from operator import attrgetter
 from typing import TypeVar
 
 from bethink.context import Context
@@ -53,6 +55,9 @@ def usage_of_turn(engine: Engine, view: View, context: Context, receipt: Receipt
     )
 
 
+_seq = attrgetter("seq")
+
+
 class _History:
     """Tokens of all messages of a thread, as a view has read it.
 
@@ -68,7 +73,7 @@ class _History:
         self._key = (thread.namespace, thread.thread_id, thread.created_at, measure.name)
         before = self._known(view)
         # Most often `past` lies before `through`: what is new is at hand.
-        newer = [message for message in view.seen if message.seq > max(before.through, view.past)]
+        newer = _newer(view, max(before.through, view.past))
         if before.through < view.past and before.messages + len(newer) < thread.count:
             page = Read(
                 namespace=thread.namespace,
@@ -98,15 +103,21 @@ class _History:
                 return last.counted
         return Counted()
 
-    def _with(self, before: Counted, messages: tuple[Message, ...] | list[Message], through: int) -> Counted:
+    def _with(self, before: Counted, messages: tuple[Message, ...], through: int) -> Counted:
         tokens = before.tokens + self._measure.messages(messages)
         return Counted(max(through, before.through), before.messages + len(messages), tokens)
 
 
 def _holds(known: Counted, view: View) -> bool:
     """Whether the thread still has the messages that were counted, as far as the view can tell."""
-    since = sum([1 for message in view.seen if message.seq > known.through])
-    return known.through <= view.thread.tip and (known.through < view.past or known.messages + since == view.thread.count)
+    if known.through > view.thread.tip:
+        return False
+    return known.through < view.past or known.messages + len(_newer(view, known.through)) == view.thread.count
+
+
+def _newer(view: View, seq: int) -> tuple[Message, ...]:
+    """The messages that a view has read past a seq."""
+    return view.seen[bisect_right(view.seen, seq, key=_seq) :]
 
 
 def usage_of(engine: Engine, scope: Scope, thread_id: str | None = None) -> UsageReport:

@@ -10,15 +10,15 @@ was passed over when the messages around it were folded, comes first among what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import msgspec
 
 from bethink.compaction.plan import Plan, newest_that_fit, start_of_turn
 from bethink.compaction.policies import Policy, Room
+from bethink.compaction.talk import Talk, talk_of, without_pinned
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
-from bethink.marks import Tiered, is_pinned
 from bethink.messages import Group, Message, groups
 from bethink.models.measure import Measure
 from bethink.records import Decision, Node
@@ -77,11 +77,10 @@ def _beside_the_folded(
     engine: Engine, namespace: Namespace, thread_id: str, budget: int, policy: Policy, measure: Measure
 ) -> View:
     for _ in range(_ATTEMPTS):
-        transcript = _unfolded(engine, namespace, thread_id)
+        talk = _unfolded(engine, namespace, thread_id, measure)
+        transcript = talk.transcript
         thread = transcript.thread
-        pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
-        talk = _not_covered(talk, transcript.nodes, thread.folded_through)
-        sight = _Sight(engine.settings, measure, budget, policy, transcript, pinned, talk)
+        sight = _Sight(engine.settings, measure, budget, policy, talk)
         planned = sight.plan
         if not planned.fold:
             if transcript.nodes:
@@ -98,7 +97,7 @@ def _beside_the_folded(
         roots = engine.store.read(Read(namespace=namespace, thread_id=thread_id, limit=0, nodes=True)).nodes
         found = _view(engine, sight, transcript, thread.folded_through, planned.keep, roots)
         return msgspec.structs.replace(found, folds=1)
-    raise _too_fast(thread_id)
+    raise Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
 
 
 def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
@@ -137,8 +136,7 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
         except NotFound:
             append(engine, namespace, thread_id, ())
             continue
-        pinned, talk = _without_pinned(groups(transcript.messages), transcript.tiers)
-        sight = _Sight(engine.settings, measure, budget, policy, transcript, pinned, talk)
+        sight = _Sight(engine.settings, measure, budget, policy, talk_of(transcript, measure))
         seqs = sorted((message.seq for message in transcript.messages), reverse=True)
         if limit >= transcript.thread.count:
             return _view(engine, sight, transcript, 0, sight.plan.keep)
@@ -155,40 +153,30 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
 
 
 class _Sight:
-    """Groups as a policy sees them, with its plan for them."""
+    """A talk as a policy sees it, with its plan for it."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        measure: Measure,
-        budget: int,
-        policy: Policy,
-        transcript: Transcript,
-        pinned: tuple[Message, ...],
-        talk: tuple[Group, ...],
-    ) -> None:
+    def __init__(self, settings: Settings, measure: Measure, budget: int, policy: Policy, talk: Talk) -> None:
         self._measure = measure
-        self.sizes: dict[int, int] = {}
+        self.sizes = dict(talk.sizes)
         self.policy = policy
-        self.pinned = pinned
-        self.waiting = tuple(group for group in talk if group.open_calls)
-        self.whole = tuple(group for group in talk if not group.open_calls) if self.waiting else talk
+        self.pinned, self.whole, self.waiting = talk.pinned, talk.whole, talk.waiting
         room = Room(
             budget=budget,
-            fixed=measure.messages(pinned),
+            fixed=measure.messages(talk.pinned),
             size=self.size,
             settings=settings,
-            pinned=pinned,
-            tiers=transcript.tiers,
-            scores=transcript.scores,
+            pinned=talk.pinned,
+            tiers=talk.transcript.tiers,
+            scores=talk.transcript.scores,
         )
         self.plan = _checked(policy.arrange(self.whole, room), self.whole, policy)
 
     def size(self, group: Group) -> int:
-        number = group.number
-        if number not in self.sizes:
-            self.sizes[number] = self._measure.messages(group.messages)
-        return self.sizes[number]
+        number = group.messages[0].group
+        tokens = self.sizes.get(number)
+        if tokens is None:
+            tokens = self.sizes[number] = self._measure.messages(group.messages)
+        return tokens
 
 
 def _checked(plan: Plan, given: tuple[Group, ...], policy: Policy) -> Plan:
@@ -214,8 +202,6 @@ def _view(
     unread: tuple[Decision, ...] = (),
 ) -> View:
     own = sight.policy.own_summaries
-    for group in recent:
-        sight.size(group)
     plan, pinned = sight.plan, sight.pinned
     found = decisions(plan, pinned=pinned, recent=recent, waiting=sight.waiting, nodes=nodes, size=sight.size)
     _notice_unscored(engine, sight, read)
@@ -261,56 +247,21 @@ def _last_seq(group: Group) -> int:
     return group.last_seq
 
 
-def _too_fast(thread_id: str) -> Conflict:
-    return Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
-
-
-def _without_pinned(found: Sequence[Group], tiers: Mapping[int, Tiered]) -> tuple[tuple[Message, ...], tuple[Group, ...]]:
-    """Pinned messages by seq, and the groups of the others. What shares a group with a pinned message is pinned with it, unless
-    one of its calls still waits for its result.
-    """
-    pinned = [group for group in found if any(is_pinned(message, tiers) for message in group.messages) and not group.open_calls]
-    if not pinned:
-        return (), tuple(found)
-    numbers = {group.number for group in pinned}
-    messages = sorted((message for group in pinned for message in group.messages), key=lambda message: message.seq)
-    return tuple(messages), tuple(group for group in found if group.number not in numbers)
-
-
-def _not_covered(found: tuple[Group, ...], nodes: Sequence[Node], through: int) -> tuple[Group, ...]:
-    """Groups past `through` that no node stands for. (A fork may inherit nodes beyond its own `folded_through`.)"""
-    spans = [span for node in nodes if node.last_seq > through for span in node.covers]
-    if not spans:
-        return found
-    return tuple(group for group in found if not any(first <= group.last_seq <= last for first, last in spans))
-
-
-def _unfolded(engine: Engine, namespace: Namespace, thread_id: str) -> Transcript:
-    head = Read(namespace=namespace, thread_id=thread_id, limit=0)
+def _unfolded(engine: Engine, namespace: Namespace, thread_id: str, measure: Measure) -> Talk:
+    """What is not folded of a thread, sized."""
+    read = Read(namespace=namespace, thread_id=thread_id, unfolded=True, whole_groups=True, pinned=True, nodes=True, marks=True)
     try:
-        thread = engine.store.read(head).thread
+        transcript = engine.store.read(read)
     except NotFound:
         # A context before the first message: the start of a session, with what earlier ones left.
         append(engine, namespace, thread_id, ())
-        thread = engine.store.read(head).thread
-    for _ in range(_ATTEMPTS):
-        through = thread.folded_through
-        transcript = engine.store.read(
-            Read(
-                namespace=namespace,
-                thread_id=thread_id,
-                after=through,
-                whole_groups=True,
-                pinned=True,
-                nodes=True,
-                marks=True,
-            )
-        )
-        thread = transcript.thread
-        if thread.folded_through == through:
-            return _with_passed_over(engine, transcript)
-        # Another process has folded between the two reads: some of these messages its nodes stand for already.
-    raise _too_fast(thread_id)
+        transcript = engine.store.read(read)
+    if transcript.tiers:
+        transcript = _with_passed_over(engine, transcript)
+    key = (namespace, thread_id, measure.name)
+    talk = talk_of(transcript, measure, engine.talks.get(key))
+    engine.talks.keep(key, talk)
+    return talk
 
 
 def _with_passed_over(engine: Engine, transcript: Transcript) -> Transcript:
@@ -356,7 +307,7 @@ def _with_older(
             Read(namespace=thread.namespace, thread_id=thread.thread_id, before=before, limit=_PAGE, whole_groups=True)
         ).messages
         known = {group.number for group in recent}
-        _, talk = _without_pinned(groups(page), transcript.tiers)
+        _, talk = without_pinned(groups(page), transcript.tiers)
         found = [group for group in talk if group.number not in known and not group.open_calls]
         fitting = newest_that_fit(found, room, size)
         recent = tuple(sorted((*fitting, *recent), key=_last_seq))

@@ -339,10 +339,11 @@ def _fork_state(state: State, request: Append) -> None:
 
 
 def _read(thread: Thread, request: Read) -> Transcript:
+    after = max(request.after or 0, thread.info.folded_through if request.unfolded else 0)
     within = [
         message
         for message in thread.messages
-        if (request.after is None or message.seq > request.after) and (request.before is None or message.seq < request.before)
+        if message.seq > after and (request.before is None or message.seq < request.before)
     ]
     newest = within if request.limit is None else within[max(0, len(within) - request.limit) :]
     pinned = [message for message in thread.messages if request.pinned and is_pinned(message, thread.tiers)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -37,6 +38,7 @@ from bethink.testing._contract import (
     seqs,
     together,
 )
+from bethink.testing._contract_marks import mark
 from bethink.testing.strategies import histories
 from bethink.threads import ForkPoint
 
@@ -391,6 +393,36 @@ class ReadContract(ContractBase):
         append(store, *(say(f"m{number}") for number in range(1, 8)))
         assert seqs(read(store, before=6, limit=2).messages) == [4, 5]
         assert seqs(read(store, after=2, limit=2).messages) == [6, 7]
+
+    def test_unfolded_is_what_lies_past_the_fold_as_it_is_now(self, store: Store) -> None:
+        append(store, *(say(f"m{number}") for number in range(1, 6)))
+        assert seqs(read(store, unfolded=True).messages) == [1, 2, 3, 4, 5]
+        fold(store, node("n1", 1, 3), through=3)
+        assert seqs(read(store, unfolded=True).messages) == [4, 5]
+        assert seqs(read(store, unfolded=True, after=4).messages) == [5]
+        assert seqs(read(store, unfolded=True, after=2, before=5).messages) == [4]
+
+    def test_what_was_read_before_hides_nothing_that_has_happened_since(self, store: Store) -> None:
+        whole: dict[str, Any] = {"unfolded": True, "whole_groups": True, "pinned": True, "nodes": True, "marks": True}
+        append(store, say("m1"), calls("m2", "c1"), say("m3"), say("m4"), say("m5"))
+        assert seqs(read(store, **whole).messages) == [1, 2, 3, 4, 5]
+        append(store, say("m6"))
+        assert seqs(read(store, **whole).messages) == [1, 2, 3, 4, 5, 6]
+        fold(store, node("n1", 1, 3, line("rain", "m1")), through=3)
+        assert seqs(read(store, **whole).messages) == [4, 5, 6]
+        append(store, result("m7", "c1"))
+        assert seqs(read(store, **whole).messages) == [2, 4, 5, 6, 7]
+        mark(store, (1, "permanent"), (4, "ephemeral"), scores=((5, 9),))
+        found = read(store, **whole)
+        assert (seqs(found.messages), sorted(found.tiers), sorted(found.scores)) == ([1, 2, 4, 5, 6, 7], [1, 4], [5])
+        forget(store, message_id="m5")
+        assert seqs(read(store, **whole).messages) == [1, 2, 4, 6, 7]
+        forget(store, message_id="m1")
+        found = read(store, **whole)
+        assert (seqs(found.messages), [each.lines for each in found.nodes]) == ([2, 4, 6, 7], [()])
+        forget(store, thread_id="t")
+        append(store, say("m8"))
+        assert ids(read(store, **whole).messages) == ["m8"]
 
     def test_whole_groups_brings_the_members_that_lie_outside(self, store: Store) -> None:
         append(store, say("m1"), calls("m2", "c1", "c2"), result("m3", "c1"), say("m4"), result("m5", "c2"), say("m6"))

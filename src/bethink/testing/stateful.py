@@ -752,6 +752,8 @@ def _contents(store: Store) -> dict[str, object]:
     threads = _scan(store, "threads", _EVERYTHING)
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in threads]
     contents["tree"] = [_read(store, thread, tree=True, limit=0) for thread in threads]
+    whole = {"unfolded": True, "whole_groups": True, "pinned": True, "nodes": True, "marks": True}
+    contents["unfolded"] = [_read(store, thread, **whole) for thread in threads]
     contents["marks"] = [_read(store, thread, pinned=True, marks=True, limit=2) for thread in threads]
     return contents
 

@@ -47,6 +47,15 @@ def dense(options: _Rest = None) -> None:
     _run("dense", options)
 
 
+@app.command(
+    context_settings=_PASS_ON,
+    epilog=examples("bethink bench lexical", "bethink bench lexical --records 100000 --in 1000000 --json"),
+)
+def lexical(options: _Rest = None) -> None:
+    """Search by words in a large file: time of a recall, and of adding."""
+    _run("lexical", options)
+
+
 @app.command("open", context_settings=_PASS_ON, epilog=examples("bethink bench open", "bethink bench open -- --help"))
 def opening(options: _Rest = None) -> None:
     """Time to the first answer of a new process."""

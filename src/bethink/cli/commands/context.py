@@ -85,6 +85,7 @@ def facts_of(built: Context) -> dict[str, Any]:
         "sections": built.sections,
         "lines": built.lines,
         "omitted": built.omitted,
+        "without": built.without,
         "explanation": built.explain(),
         "messages": built.to_openai(),
     }
@@ -96,6 +97,8 @@ def _show(page: Page, built: Context, *, recorded: bool) -> None:
     page.say(f"{built.tokens:,} of {built.budget:,} tokens ({built.load}), in {len(built.messages)} messages")
     for left_out in built.omitted:
         page.note(f"left out: {left_out}")
+    for problem in built.without:
+        page.note(problem)
     for decision in built.explain().decisions:
         if decision.policy not in ("budget", "pairing"):
             page.note(f"{decision.policy}: {decision.done} {decision.count:,} messages ({decision.reason})")

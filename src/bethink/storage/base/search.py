@@ -37,10 +37,10 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """Candidates for a query; ranking them is `retrieval.rank`, the same for every backend.
 
     Contract:
-        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. A backend may
-          pass over units that hold only the commonest of `terms`, where the frequencies of all come to more than 300 and to
-          more than four times `limit`, and `kinds` names all; where something is in view, or there is a filter `where`, only if
-          it finds `limit` others.
+        - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. Where the
+          frequencies of all come to more than 300 and to more than four times `limit`, a backend may count each term once in a
+          unit, and pass over units that hold only the commonest of `terms`, if the others come to as many; where `kinds` does
+          not name all, something is in view, or there is a filter `where`, only if it finds `limit` others.
         - dense leg: of the units in scope that have a vector of `space`, the `limit` nearest to `vector` by cosine. Left out
           when `vector` is None. A backend may miss some in a namespace of more than 4,096 vectors, on average less than one in
           a hundred of the ten nearest; the cosines it gives are exact. A `vector` that `Put` would not store is refused.

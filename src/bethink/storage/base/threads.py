@@ -78,6 +78,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     Contract:
         - `limit`: the newest that many, returned oldest first; None for all; 0 for none.
         - `before` / `after`: only seqs below / above (exclusive); the limit counts from the newest within.
+        - `unfolded`: only seqs above the thread's `folded_through`, as it is at this moment.
         - `whole_groups`: also the members of the returned messages' groups that lie outside, so no result is without its
           call and no answered call without its result. The result may then exceed the limit.
         - `pinned`: also every system and developer message of the thread, and every one whose tier is "permanent" now (with
@@ -95,6 +96,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     before: int | None = None
     after: int | None = None
+    unfolded: bool = False
     whole_groups: bool = False
     pinned: bool = False
     nodes: bool = False

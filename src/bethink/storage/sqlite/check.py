@@ -29,7 +29,7 @@ def check(database: Database) -> list[Problem]:
     """Every inconsistency, as the open transaction sees the database; none if it is sound."""
     # FTS5 keeps the list of its segments, and looks whether another connection has changed it when it is searched, not when it
     # is checked (SQLite 3.54): then it would miss segments that have been merged meanwhile.
-    database.execute(q.match_count, ('"x"',))
+    database.execute(q.match_any, ('"x"',))
     damage = [row[0] for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
     if damage:
         return [Problem(text, "the file", _RESTORE) for text in damage]

@@ -273,14 +273,19 @@ class Passing:
     def _query(self, frame: str) -> str:
         return frame.replace(":message", self._message.sql).replace(":record", self._record.sql)
 
-    def matching(self, query: str, without: Collection[int], limit: int, matches: int) -> list[int]:
-        """The best rows of the lexicon for a query in FTS5's language that has so many matches, without some units."""
+    def matching(
+        self, query: str, without: Collection[int], namespaces: Collection[int], limit: int, matches: int
+    ) -> list[int]:
+        """The best rows of the lexicon for a query in FTS5's language that has so many matches, without some units, of those
+        of some namespaces.
+        """
         if matches > self._units // 2:
             left_out = frozenset(without)
             chosen = listed(unit for unit in self._all if unit not in left_out)
             rows = self._database.execute(q.match_best_within, (query, chosen, limit))
         else:
-            rows = self._database.execute(self._query(q.match_best_passing), (query, listed(without), *self._both, limit))
+            parameters = (query, listed(without), listed(namespaces), *self._both, limit)
+            rows = self._database.execute(self._query(q.match_best_passing), parameters)
         return [unit for (unit,) in rows]
 
     def messages(self, numbers: Iterable[int]) -> frozenset[int]:

@@ -120,7 +120,8 @@ def forget(database: Database, request: Forget) -> ForgetReceipt:
     for namespace in sorted(gone.records.keys() | gone.changed.keys() | gone.rehomed):
         touch_records(database, namespace)
     if request.message_id is request.record_id is request.thread_id is None:
-        _drop_namespaces(database, request.scope)
+        database.execute(q.drop_empty_namespaces, path_range(request.scope))
+        database.execute(q.drop_partitions_astray)
     if gone.threads or gone.records:
         database.execute(q.owe_erasure)
     return ForgetReceipt(
@@ -370,16 +371,3 @@ def _showing_below(database: Database, namespace: int, removed: list[AnyRecord])
         for number, body in database.execute(q.receipts_of_namespace, (below,))
         if any(line.id in entries for line in decode_receipt(body).lines if line.of == "record")
     ]
-
-
-def _drop_namespaces(database: Database, scope: Scope) -> None:
-    """The namespaces of a scope that was emptied, and the ancestors that had a row for their sake alone."""
-    before = -1
-    low, high = path_range(scope)
-    # From the leaves up: one goes when nothing is below it any more.
-    while (count := database.execute(q.count_in_scope, (low, high))[0][0]) not in (0, before):
-        before = count
-        database.execute(q.drop_empty_namespaces, (low, high))
-    for depth in range(len(scope.namespace) - 1, 0, -1):
-        database.execute(q.drop_empty_namespaces, path_range(Scope(scope.namespace[:depth])))
-    database.execute(q.drop_partitions_astray)

@@ -1,40 +1,57 @@
 """The lexical leg: what of the lexicon, and of the messages in the tails, holds words of a query.
 
-    frequency of each term ─▶ units that hold a rare one, the best by FTS5 ─▶ (search.py) BM25 by all terms
+    frequency of each term ─┬─ rare ────▶ scored by FTS5 ──────────┬─▶ (search.py) BM25 by all terms
+                            └─ common ──▶ weighed by what they hold ┘
 
-A term that half of all units hold says little, and FTS5 would score every one of them. So the terms go into its query from the
-rarest up until they occur often enough in all (`_LOOKED_AT`); the others count where a unit is looked at anyway. What is
-passed over is a unit that holds only the commonest terms, and only where there are many that hold a rarer one. FTS5's own
-`bm25()` ranks by statistics of the whole database and only decides which rows are looked at.
+The lexicon holds each term with the number of its namespace, so a search reads what the namespaces of its scope hold and no
+more, however large the file. Where they are many (`_EACH`), it looks for the term in all, and leaves out what is of others.
+
+Few matches are scored by FTS5's own `bm25()`, whose statistics are those of the whole database. Where the terms occur more
+than `_LOOKED_AT` times in all, that would take milliseconds. Then units are weighed by the terms that they hold and by their
+length (postings.py). Where a filter or the number of namespaces leaves it to FTS5 all the same, its query has the terms from
+the rarest up until they occur often enough; the others count where a unit is looked at anyway. What comes of either only
+decides which rows are looked at.
 Every term is a quoted string in the query, so no text is ever read as an operator.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from bethink.storage.base import Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
-from bethink.storage.sqlite.units import last_unit
-from bethink.storage.sqlite.values import listed, path_of, path_range
+from bethink.storage.sqlite.units import COLUMNS, column_of, in_lexicon, last_unit
+from bethink.storage.sqlite.values import listed, path_range
 
-__all__ = ["Counted", "Frequencies", "LeftOut", "Lexicon"]
+if TYPE_CHECKING:
+    from bethink.storage.sqlite.postings import Postings
+
+__all__ = ["K1", "B", "Counted", "Frequencies", "LeftOut", "Lexicon", "quoted", "rarity"]
 
 _KINDS = ("message", "note", "insight", "summary")
-_MANY = 1_000
-"""Units of a scope from which on its tag costs more than to look whether it is needed."""
+_EACH = 8
+"""So many namespaces are looked into one by one, each term in each; of more, all of the file are at once."""
 _LOOKED_AT = 300
-"""How often the terms that FTS5 looks for occur in all, as far as there are so many; four times the limit if that is more."""
+"""How often terms occur in all whose matches FTS5 scores; four times the limit if that is more."""
+_READ = range(3_000, 200_000)
+"""Of so many units in scope, which hold a term is read at once, since most likely it is wanted; of fewer or more, how many."""
+_WEIGHED = 80
+"""Of so many units, the heaviest, the length is looked up; half as many again as the limit if that is more."""
+_WEIGHED_BY = 30_000
+"""How often terms occur in all by which units are weighed, from the rarest up: to read so many numbers takes 6 ms, once."""
+K1, B = 1.2, 0.75
+"""Of BM25 (Robertson and Zaragoza 2009)."""
 _SCOPES, _TERMS = 16, 4_096
 """Of how many scopes, and of how many terms in each, frequencies are kept."""
-_NEW = 1_000
-"""So many new units are counted one by one; more are left to the lexicon."""
+_NEW = 200
+"""So many new units are counted one by one; to count those of more takes longer than to ask the lexicon again."""
 
 
 class Counted(NamedTuple):
@@ -60,7 +77,8 @@ class _Known(NamedTuple):
 
 
 class Frequencies:
-    """Frequencies of terms among the units of the scopes searched last. May be used from many threads.
+    """Frequencies of terms among the units of the scopes searched last, and the units of the common ones (`postings`). May be
+    used from many threads.
 
     A unit's words never change, and its number is never used again. So what is known of a scope still holds if it has as many
     units as then, not counting those with higher numbers than there were then; if it has fewer, it is dropped.
@@ -68,10 +86,25 @@ class Frequencies:
 
     def __init__(self) -> None:
         self._known: OrderedDict[Scope, _Known] = OrderedDict()
+        self._postings: Postings | None = None
         self._lock = threading.Lock()
 
+    def postings(self) -> Postings:
+        """Made when first asked for: it needs numpy."""
+        from bethink.storage.sqlite.postings import Postings
+
+        with self._lock:
+            if self._postings is None:
+                self._postings = Postings()
+            return self._postings
+
     def of(
-        self, scope: Scope, terms: Iterable[str], database: Database, units: int, count: Callable[[str], int]
+        self,
+        scope: Scope,
+        terms: Iterable[str],
+        database: Database,
+        units: int,
+        count: Callable[[Collection[str]], Mapping[str, int]],
     ) -> dict[str, int]:
         """The frequency of each term; `count` is asked for those that are not known.
 
@@ -81,15 +114,14 @@ class Frequencies:
         last = last_unit(database)
         with self._lock:
             known = self._known.pop(scope, None)
-        if known is None or len(known.of) > _TERMS:
+        if known is None or len(known.of) > _TERMS or last - known.last > _NEW:
             known = _Known(last, units, {})
         elif known.last != last or known.units != units:
             known = _brought_up(known, last, units, database.execute(q.new_terms, (known.last, *path_range(scope))))
         wanted = tuple(terms)
-        missing = {term: count(term) for term in wanted if term not in known.of}
-        if missing:
+        if missing := [term for term in wanted if term not in known.of]:
             # Another thread may be reading the old one.
-            known = known._replace(of={**known.of, **missing})
+            known = known._replace(of={**known.of, **count(missing)})
         with self._lock:
             self._known[scope] = known
             if len(self._known) > _SCOPES:
@@ -99,11 +131,12 @@ class Frequencies:
     def clear(self) -> None:
         with self._lock:
             self._known.clear()
+            self._postings = None
 
 
 def _brought_up(known: _Known, last: int, units: int, new: list[Row]) -> _Known:
-    """What was known, with the units that have come since; nothing if others have gone or there are too many to count."""
-    if known.units + len(new) != units or len(new) > _NEW:
+    """What was known, with the units that have come since; nothing if others have gone."""
+    if known.units + len(new) != units:
         return _Known(last, units, {})
     frequency = dict(known.of)
     for (terms,) in new:
@@ -124,30 +157,43 @@ class Lexicon:
         tail: list[Unsettled],
         without: LeftOut,
         passing: Passing | None,
+        frequencies: Frequencies,
     ) -> None:
         self._database = database
         self._request = request
         self._terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self._terms)
         self._units = sum(row[2] for row in namespaces)
-        self._scope = _scope_tag(database, request, namespaces, self._units)
+        self._mean_length = sum(row[3] for row in namespaces) / max(self._units, 1)
+        self._spaces = [row[0] for row in namespaces if row[2]]
         self._without = without
         self._passing = passing
+        self._frequencies = frequencies
         self.tail = {message.key: self._in(message) for message in tail}
 
-    def frequency(self, frequencies: Frequencies) -> dict[str, int]:
+    def frequency(self) -> dict[str, int]:
         """In how many units of the scope each term occurs, whatever their kind and current or not; absent for none."""
         if not self._terms:
             return {}
-        found = frequencies.of(self._request.scope, self._terms, self._database, self._units, self._holding)
+        found = self._frequencies.of(self._request.scope, self._terms, self._database, self._units, self._holding)
         for counted in self.tail.values():
             for term in counted.positions:
                 found[term] += 1
         return {term: total for term, total in found.items() if total}
 
-    def _holding(self, term: str) -> int:
-        number: int = self._database.execute(q.match_count, (f"{self._scope}terms : {_quoted(term)}",))[0][0]
-        return number
+    def _holding(self, terms: Collection[str]) -> dict[str, int]:
+        """In how many units of the lexicon each of some terms occurs, 0 for none."""
+        spaces, asked = self._spaces, {term: _folded(term) for term in terms}
+        if len(spaces) > _EACH:
+            holding: dict[str, int] = dict(self._database.execute(q.holding_of, (listed(asked.values()), listed(spaces))))
+            return {term: holding.get(word, 0) for term, word in asked.items()}
+        words = [in_lexicon(word, space) for word in asked.values() for space in spaces]
+        if self._units in _READ:
+            units = self._frequencies.postings().of(self._database, words)
+            holding = {word: len(each) for word, each in units.items()}
+        else:
+            holding = dict(self._database.execute(q.holding, (listed(words),)))
+        return {term: sum([holding.get(in_lexicon(word, space), 0) for space in spaces]) for term, word in asked.items()}
 
     def best(self, frequency: dict[str, int]) -> list[int]:
         """What holds any of the terms: the best of the lexicon, and all of the tails."""
@@ -157,15 +203,11 @@ class Lexicon:
         found: list[int] = []
         if self._units:
             terms = sorted(frequency, key=lambda term: (frequency[term], term))
-            # Frequencies are of all kinds: they do not say how many there are of some.
-            rarest = self._rarest(terms, frequency) if set(request.kinds) == set(_KINDS) else len(terms)
-            found = self._matching(terms[:rarest], frequency)
-            # What holds a rare term may all be in view, or not pass: then a commoner one tells too.
-            fewer = self._passing is not None or without.units or without.keys
-            while fewer and len(found) < request.limit and rarest < len(terms):
-                # A filter may pass so few that each further word would be looked for in vain.
-                rarest = rarest + 1 if self._passing is None else len(terms)
-                found = self._matching(terms[:rarest], frequency)
+            rarest = _rarest(terms, frequency, _enough(request.limit))
+            if rarest < len(terms) and self._passing is None and len(self._spaces) <= _EACH:
+                found = self._heaviest(terms, frequency)
+            else:
+                found = self._scored(terms, frequency, rarest)
         if "message" in request.kinds:
             keys = [key for key, counted in self.tail.items() if counted.positions and key not in without.keys]
             if self._passing is not None and keys:
@@ -174,34 +216,65 @@ class Lexicon:
             found += keys
         return found
 
+    def _heaviest(self, terms: list[str], frequency: dict[str, int]) -> list[int]:
+        """The units of the lexicon that hold most of the terms, by weight, each term counted once and the length as in BM25."""
+        from bethink.storage.sqlite.postings import heaviest
+
+        request, number = self._request, self._units + len(self.tail)
+        weights = {
+            in_lexicon(_folded(term), space): rarity(frequency[term], number)
+            for term in terms[: _rarest(terms, frequency, _WEIGHED_BY)]
+            for space in self._spaces
+        }
+        held = [(units, weights[word]) for word, units in self._frequencies.postings().of(self._database, weights).items()]
+        count = max(_WEIGHED, request.limit + request.limit // 2)
+        while True:
+            weight_of = dict(heaviest(held, count, self._without.units))
+            rows = self._database.execute(q.lengths, (listed(weight_of),))
+            kept = [row for row in rows if row[2] in request.kinds and not (request.current and row[3])]
+            if len(kept) >= request.limit or len(weight_of) < count:
+                break
+            # What is retired or of another kind took the place of others.
+            count *= 4
+
+        def place(row: Row) -> tuple[float, int]:
+            unit, length, _, _ = row
+            return -round(weight_of[unit] / (1 + K1 * (1 - B + B * length / self._mean_length)), 9), unit
+
+        return [row[0] for row in sorted(kept, key=place)[: request.limit]]
+
+    def _scored(self, terms: list[str], frequency: dict[str, int], rarest: int) -> list[int]:
+        """The best by FTS5 of the units that hold one of so many terms, the rarest, or of more."""
+        request, without = self._request, self._without
+        found = self._matching(terms[:rarest], frequency)
+        # What holds a rare term may all be of other kinds, in view, or not pass: then a commoner one tells too.
+        fewer = set(request.kinds) != set(_KINDS) or self._passing is not None or without.units or without.keys
+        while fewer and len(found) < request.limit and rarest < len(terms):
+            # A filter may pass so few that each further word would be looked for in vain.
+            rarest = rarest + 1 if self._passing is None else len(terms)
+            found = self._matching(terms[:rarest], frequency)
+        return found
+
     def _matching(self, terms: list[str], frequency: dict[str, int]) -> list[int]:
         """The best units of the lexicon that hold one of some terms."""
-        request = self._request
-        query = f"{self._scope}terms : ({' OR '.join(map(_quoted, terms))})"
-        if set(request.kinds) != set(_KINDS):
-            kinds = " OR ".join(f'"k{kind}"' for kind in request.kinds)
-            query += f" AND tags : ({kinds})"
-        if request.current:
-            # What is left out is rare; a tag of all others would make FTS5 walk through every row.
-            query = f'({query}) NOT tags : "retired"'
+        request, without, everywhere = self._request, self._without.units, len(self._spaces) > _EACH
+        retired = (False,) if request.current else (False, True)
+        columns = [column for kind in request.kinds for each in retired if (column := column_of(kind, each)) in COLUMNS]
+        if everywhere:
+            words = [f"{quoted(term + '#')} *" for term in terms]
+        else:
+            words = [quoted(in_lexicon(term, space)) for term in terms for space in self._spaces]
+        query = f"{{{' '.join(columns)}}} : ({' OR '.join(words)})"
         if self._passing is not None:
             matches = sum(frequency[term] for term in terms)
-            return self._passing.matching(query, self._without.units, request.limit, matches)
-        if self._without.units:
-            rows = self._database.execute(q.match_best_but, (query, listed(self._without.units), request.limit))
+            return self._passing.matching(query, without, self._spaces, request.limit, matches)
+        if everywhere:
+            rows = self._database.execute(q.match_best_of, (query, listed(without), listed(self._spaces), request.limit))
+        elif without:
+            rows = self._database.execute(q.match_best_but, (query, listed(without), request.limit))
         else:
             rows = self._database.execute(q.match_best, (query, request.limit))
         return [unit for (unit,) in rows]
-
-    def _rarest(self, terms: list[str], frequency: dict[str, int]) -> int:
-        """How many of the terms, from the rarest up, occur often enough in all."""
-        enough = max(_LOOKED_AT, 4 * self._request.limit)
-        together = 0
-        for number, term in enumerate(terms):
-            if number and together + frequency[term] > enough:
-                return number
-            together += frequency[term]
-        return len(terms)
 
     def _in(self, message: Unsettled) -> Counted:
         return Counted({term: message.terms[term] for term in self._terms if term in message.terms}, message.length)
@@ -220,18 +293,30 @@ class Lexicon:
         return Counted(positions, length)
 
 
-def _scope_tag(database: Database, request: Search, namespaces: list[Row], units: int) -> str:
-    """The part of a query that keeps it to the scope; nothing where all there is lies in it."""
-    path = path_of(request.scope.namespace)
-    if not path:
-        return ""
-    if units >= _MANY and database.execute(q.count_units)[0][0] == units:
-        return ""
-    # A namespace that holds anything has a row, and so has the root of a subtree that does.
-    number = next(row[0] for row in namespaces if row[1] == path)
-    return f'tags : "{"s" if request.scope.subtree else "n"}{number}" AND '
+def _enough(limit: int) -> int:
+    return max(_LOOKED_AT, 4 * limit)
 
 
-def _quoted(term: str) -> str:
+def _rarest(terms: list[str], frequency: dict[str, int], enough: int) -> int:
+    """How many of the terms, from the rarest up, occur no more than often enough in all; at least one."""
+    together = 0
+    for number, term in enumerate(terms):
+        if number and together + frequency[term] > enough:
+            return number
+        together += frequency[term]
+    return len(terms)
+
+
+def rarity(frequency: int, units: int) -> float:
+    """BM25's inverse document frequency of what so many of the units hold."""
+    return math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
+
+
+def _folded(term: str) -> str:
+    """A term as FTS5's tokenizer leaves it."""
+    return term.encode().lower().decode()
+
+
+def quoted(term: str) -> str:
     """A term as a string of FTS5's query language."""
     return '"' + term.replace('"', '""') + '"'

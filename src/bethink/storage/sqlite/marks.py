@@ -33,6 +33,7 @@ def mark(database: Database, request: Mark) -> None:
     for message_id in named:
         if message_id not in messages:
             raise NotFound(f"message {message_id!r} is not in thread {request.thread_id!r}")
+    before = database.total_changes()
     tiers = dict(_tiers(database, thread)) if request.tiers else {}
     at = micros(request.at)
     for message_id, tier in request.tiers:
@@ -43,6 +44,8 @@ def mark(database: Database, request: Mark) -> None:
     scores = [(first + messages[message_id].seq, score, request.author, at) for message_id, score in request.scores]
     if scores:
         database.executemany(q.set_score, scores)
+    if database.total_changes() != before:
+        database.execute(q.touch_thread, (thread,))
 
 
 def read(database: Database, thread: int, seqs: Sequence[int]) -> tuple[dict[int, Tiered], dict[int, Scored]]:

@@ -5,14 +5,8 @@
 -- The number of a namespace.
 SELECT id FROM namespaces WHERE path = ?;
 
--- name: add_namespaces
--- Give numbers to the namespaces of a list of paths that have none.
-INSERT OR IGNORE INTO namespaces (path, revision)
-SELECT value, (SELECT value FROM meta WHERE key = 'revision') FROM json_each(?) ORDER BY length(value);
-
--- name: namespace_ids
--- The numbers of the namespaces in a list of paths that exist: a namespace and its ancestors.
-SELECT id FROM namespaces WHERE path IN (SELECT value FROM json_each(?)) ORDER BY id;
+-- name: add_namespace
+INSERT OR IGNORE INTO namespaces (path, revision) VALUES (?, (SELECT value FROM meta WHERE key = 'revision'));
 
 -- name: namespaces_in_scope
 -- The namespaces of a scope with their totals, and what a space holds of each.
@@ -49,8 +43,8 @@ SELECT t.id, t.namespace,
 FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: read_thread
--- A thread whole: its number, then the columns of `thread_info`.
-SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+-- A thread whole: its number and revision, then the columns of `thread_info`.
+SELECT t.id, t.revision, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
   t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
 FROM namespaces n JOIN thread_state t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
@@ -283,7 +277,16 @@ DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?));
 UPDATE nodes SET top = 0 WHERE thread = ? AND node_id IN (SELECT value FROM json_each(?));
 
 -- name: set_folded
-UPDATE threads SET folded_through = ? WHERE id = ?;
+UPDATE threads SET folded_through = ?, revision = revision + 1 WHERE id = ?;
+
+-- name: touch_thread
+-- Something other than an append has happened to it.
+UPDATE threads SET revision = revision + 1 WHERE id = ?;
+
+-- name: cursors
+-- A thread's number, and through where it is extracted and reflected.
+SELECT t.id, t.extracted_through, t.reflected_through
+FROM namespaces n JOIN threads t ON t.namespace = n.id WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: set_extracted
 UPDATE threads SET extracted_through = ? WHERE id = ?;
@@ -384,11 +387,13 @@ SELECT space, namespace, count(*) FROM vectors WHERE unit > ? GROUP BY space, na
 SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
-INSERT INTO lexicon (rowid, tags, terms) VALUES (?, ?, ?);
+INSERT INTO lexicon (rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
-INSERT INTO lexicon (lexicon, rowid, tags, terms) VALUES ('delete', ?, ?, ?);
+INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment, without anything that was deleted.
@@ -468,25 +473,32 @@ SELECT id, unit, kind, retired FROM vectors WHERE space = ? AND namespace = ? OR
 
 -- name: match_best
 -- The best rows of the lexicon for a query in FTS5's language. (`ORDER BY rank` says the same and takes a fifth longer.)
-SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+SELECT rowid FROM lexicon WHERE lexicon MATCH ? ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_but
 -- The same, without some units. (`+` keeps SQLite from asking FTS5 once for each of them.)
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid NOT IN (SELECT value FROM json_each(?))
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
+
+-- name: match_best_of
+-- The same, of a list of namespaces.
+SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND u.namespace IN (SELECT value FROM json_each(?))
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_passing
--- As `match_best_but`, of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
+-- The same, and of units that pass a filter: filters.py writes its conditions, bound as all else, for :message and :record.
 SELECT lexicon.rowid FROM lexicon CROSS JOIN units u ON u.id = lexicon.rowid
-WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND CASE u.kind
+WHERE lexicon MATCH ? AND +lexicon.rowid NOT IN (SELECT value FROM json_each(?)) AND u.namespace IN (SELECT value FROM json_each(?))
+AND CASE u.kind
   WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
   ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: match_best_within
--- The same, of a list of units.
+-- As `match_best`, of a list of units.
 SELECT rowid FROM lexicon WHERE lexicon MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
-ORDER BY bm25(lexicon, 0.0, 1.0) LIMIT ?;
+ORDER BY bm25(lexicon) LIMIT ?;
 
 -- name: units_passing
 -- Those of a list of units that pass a filter.
@@ -533,8 +545,27 @@ WHERE t.namespace = ?1 AND t.thread_id = ?2
 UNION ALL
 SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?4));
 
--- name: match_count
-SELECT count(*) FROM lexicon WHERE lexicon MATCH ?;
+-- name: holding
+-- In how many units each of a list of the lexicon's terms occurs; none has no row.
+SELECT term, doc FROM json_each(?) l CROSS JOIN lexicon_terms ON term = l.value;
+
+-- name: holding_of
+-- The same of terms without the number of a namespace (?1), in the namespaces of a list (?2) together. (A term ends before "#", which
+-- "$" comes after.)
+SELECT l.value, sum(v.doc) FROM json_each(?1) l CROSS JOIN lexicon_terms v ON v.term >= l.value || '#' AND v.term < l.value || '$'
+WHERE CAST(substr(v.term, length(l.value) + 2) AS INTEGER) IN (SELECT value FROM json_each(?2)) GROUP BY l.value;
+
+-- name: units_holding
+-- The units after a number that match a query in FTS5's language, ascending.
+SELECT json_group_array(rowid) FROM lexicon WHERE lexicon MATCH ? AND rowid > ?;
+
+-- name: lengths
+-- Length, kind and state of some units.
+SELECT u.id, u.length, u.kind, u.retired FROM json_each(?) l CROSS JOIN units u ON u.id = l.value;
+
+-- name: match_any
+-- Whether a query in FTS5's language matches anything.
+SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1;
 
 -- name: candidate_messages
 -- What ranking needs to know of units that stand for messages. (CROSS JOIN: one look-up for each of the list, in this order.)
@@ -778,7 +809,7 @@ WHERE n.path >= ? AND n.path < ? GROUP BY r.kind ORDER BY r.kind;
 SELECT count(*) FROM receipts c JOIN namespaces n ON n.id = c.namespace WHERE n.path >= ? AND n.path < ?;
 
 -- name: count_namespaces
--- Namespaces with a thread or a record: an ancestor has a row for its number alone.
+-- Namespaces with a thread or a record.
 SELECT count(*) FROM namespaces n WHERE n.path >= ? AND n.path < ?
   AND (EXISTS (SELECT 1 FROM threads t WHERE t.namespace = n.id) OR EXISTS (SELECT 1 FROM records r WHERE r.namespace = n.id));
 
@@ -853,7 +884,7 @@ ON CONFLICT (thread) DO UPDATE SET token = excluded.token, holder = excluded.hol
 DELETE FROM leases WHERE thread = ?;
 
 -- name: shorten_thread
-UPDATE threads SET count = count - ? WHERE id = ?;
+UPDATE threads SET count = count - ?, revision = revision + 1 WHERE id = ?;
 
 -- name: records_resting_on
 -- Records that rest on one of some messages.
@@ -901,16 +932,11 @@ DELETE FROM model_calls WHERE thread = ?;
 DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: drop_empty_namespaces
--- Those between two paths that hold nothing and have nothing below them.
+-- Those between two paths that hold nothing.
 DELETE FROM namespaces WHERE path >= ? AND path < ?
   AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = namespaces.id)
   AND NOT EXISTS (SELECT 1 FROM records r WHERE r.namespace = namespaces.id)
-  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id)
-  AND NOT EXISTS (SELECT 1 FROM namespaces below
-    WHERE below.path > namespaces.path AND below.path < substr(namespaces.path, 1, length(namespaces.path) - 1) || ' ');
-
--- name: count_in_scope
-SELECT count(*) FROM namespaces WHERE path >= ? AND path < ?;
+  AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.namespace = namespaces.id);
 
 -- name: finish_erasures
 UPDATE meta SET value = max(value, ?) WHERE key = 'erasures_done';
@@ -1040,7 +1066,3 @@ DELETE FROM pending WHERE space = ? AND unit = ?;
 -- name: remember_unit
 -- This unit number was used, if only by a unit that has been removed.
 UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
-
--- name: count_units
--- Units of all namespaces.
-SELECT coalesce(sum(units), 0) FROM namespaces;

@@ -29,7 +29,7 @@ from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import message_numbers, shorten
-from bethink.storage.sqlite.threads import find_thread
+from bethink.storage.sqlite.threads import find_thread, not_there
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
     decode_body,
@@ -90,7 +90,8 @@ def put(database: Database, request: Put) -> None:
         receipt = request.receipt
         if database.execute(q.find_receipt, (receipt.id, number)):
             raise Conflict(f"receipt {receipt.id!r} is stored already")
-        find_thread(database, namespace, receipt.thread_id)
+        if not database.execute(q.thread_number, (number, receipt.thread_id)):
+            raise not_there(receipt.thread_id)
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
@@ -116,8 +117,11 @@ def touch_records(database: Database, namespace: int) -> None:
 
 
 def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
-    thread, info = find_thread(database, namespace, cursor.thread_id)
-    actual = info.extracted_through if cursor.which == "extracted" else info.reflected_through
+    rows = database.execute(q.cursors, (path_of(namespace), cursor.thread_id))
+    if not rows:
+        raise not_there(cursor.thread_id)
+    thread, extracted, reflected = rows[0]
+    actual = extracted if cursor.which == "extracted" else reflected
     if actual != cursor.expected:
         raise Conflict(
             f"thread {cursor.thread_id!r} is {cursor.which} through {actual}, not {cursor.expected} — another writer was first",

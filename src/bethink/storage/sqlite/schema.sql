@@ -3,7 +3,7 @@
 -- queries need. `application_id` and `user_version` say that the file is ours and which schema it has.
 
 -- A namespace's path is its segments, each followed by U+001F, which no segment may hold: a prefix of whole segments is then a
--- prefix of the text. Ancestors have rows as well, so that a subtree has a number. The totals are of its own units.
+-- prefix of the text. The totals are of its own units.
 CREATE TABLE namespaces (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     path     TEXT NOT NULL UNIQUE,
@@ -26,6 +26,7 @@ CREATE TABLE threads (
     extracted_through INTEGER NOT NULL DEFAULT 0,
     reflected_through INTEGER NOT NULL DEFAULT 0,
     settled           INTEGER NOT NULL,
+    revision          INTEGER NOT NULL DEFAULT 0, -- grows with whatever happens to the thread's messages, marks and nodes but appends
     parent_thread     TEXT,
     parent_seq        INTEGER,
     metadata          BLOB NOT NULL,
@@ -79,10 +80,10 @@ CREATE TABLE scores (
 
 -- Threads as they are: their rows, and what their tails add.
 CREATE VIEW thread_state (id, namespace, thread_id, created_at, updated_at, tip, count, folded_through, extracted_through,
-  reflected_through, parent_thread, parent_seq, metadata, settled) AS
+  reflected_through, parent_thread, parent_seq, metadata, settled, revision) AS
 SELECT t.id, t.namespace, t.thread_id, t.created_at, coalesce(m.added_at, t.updated_at), coalesce(m.seq, t.tip),
   t.count + coalesce(m.seq - t.tip, 0), t.folded_through, t.extracted_through, t.reflected_through, t.parent_thread, t.parent_seq,
-  t.metadata, t.settled
+  t.metadata, t.settled, t.revision
 FROM threads t LEFT JOIN messages m ON t.settled = 0 AND m.id = (
   SELECT l.id FROM messages l WHERE l.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295 ORDER BY l.id DESC LIMIT 1);
 
@@ -288,14 +289,23 @@ CREATE TABLE tokens (
     data  BLOB NOT NULL -- 4 bits for each component, token after token
 ) STRICT;
 
--- Every printable ASCII character is part of a term, so what `terms` holds between two spaces is one token.
--- tags: n<id> its namespace, s<id> that and each ancestor, k<kind>, and "retired" if it is.
+-- Each term stands there with the number of its namespace, as in "bee#12", so that a search reads nothing of other namespaces. The
+-- column is the unit's kind, or that of retired ones. Every printable ASCII character is part of a term, so what stands between two
+-- spaces is one token.
 CREATE VIRTUAL TABLE lexicon USING fts5 (
-    tags,
-    terms,
+    message,
+    note,
+    insight,
+    summary,
+    retired_note,
+    retired_insight,
+    retired_summary,
     content = '',
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
+
+-- The lexicon's terms, and how many units hold each.
+CREATE VIRTUAL TABLE lexicon_terms USING fts5vocab (lexicon, row);
 
 -- last_unit (see units), erasures_due and erasures_done (how many forgets
 -- have left deleted bytes in the file, and of how many it has been cleaned), revision (the last one given to a namespace: also one

@@ -12,7 +12,6 @@ query (filters.py). Neighbours are looked up whether in view or not, passing or 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from bethink.storage.base import Candidate, Found, Search
 from bethink.storage.sqlite.candidates import candidate, names_for, neighbours, rows_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
-from bethink.storage.sqlite.lexicon import Counted, Frequencies, LeftOut, Lexicon
+from bethink.storage.sqlite.lexicon import K1, B, Counted, Frequencies, LeftOut, Lexicon, rarity
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import FIRST_KEY, Tails
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Partitions
 
 __all__ = ["search"]
-
-_K1, _B = 1.2, 0.75
 
 
 def _in_view(database: Database, request: Search, namespaces: list[Row]) -> LeftOut:
@@ -68,8 +65,8 @@ def search(
 
     without = _in_view(database, request, namespaces)
     passing = None if request.where is None else Passing(database, request.scope, request.where, units)
-    lexicon = Lexicon(database, request, namespaces, tail, without, passing)
-    frequency = lexicon.frequency(frequencies)
+    lexicon = Lexicon(database, request, namespaces, tail, without, passing, frequencies)
+    frequency = lexicon.frequency()
     best = lexicon.best(frequency)
     cosines: dict[int, float] = {}
     lent: dict[int, float] = {}
@@ -124,15 +121,15 @@ def _best(
     limit: int,
 ) -> list[int]:
     """The best by BM25, equal ones by number."""
-    rarity = {term: (_K1 + 1) * math.log(1 + (units - holding + 0.5) / (holding + 0.5)) for term, holding in frequency.items()}
+    weight = {term: (K1 + 1) * rarity(holding, units) for term, holding in frequency.items()}
 
     def place(unit: int) -> tuple[float, int]:
         positions, length = counted[unit]
-        damping = _K1 * (1 - _B + _B * length / mean_length)
+        damping = K1 * (1 - B + B * length / mean_length)
         score = 0.0
         for term, places in positions.items():
             count = len(places)
-            score += rarity[term] * count / (count + damping)
+            score += weight[term] * count / (count + damping)
         # Rounded, so that the order of a sum does not decide between equals.
         return -round(score, 9), unit
 

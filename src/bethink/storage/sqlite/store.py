@@ -1,6 +1,6 @@
 """`SqliteStore`: the verbs of the waist, each a transaction on one file.
 
-reading: Readers.reading ─▶ threads.read, records.get, records.scan, search.search, check.check
+reading: Readers.reading ─▶ transcripts.read, records.get, records.scan, search.search, check.check
 writing: Writer.run      ─▶ threads.append, threads.fold, threads.refine, records.put, forget.forget ─▶ erase.erase
 """
 
@@ -60,6 +60,7 @@ from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.tail import Tails, is_long, settle
+from bethink.storage.sqlite.transcripts import Transcripts
 from bethink.storage.sqlite.values import drop_kept, path_of, path_range
 from bethink.storage.sqlite.verify import verify
 from bethink.storage.sqlite.writer import Writer
@@ -106,6 +107,7 @@ class SqliteStore:
         self._partitions: Partitions | None = None
         self._frequencies = Frequencies()
         self._tails = Tails()
+        self._transcripts = Transcripts()
         self._closed = False
         file = self._options.path
         database = open_connection(self._options, lambda database: version_of(database, file))
@@ -135,6 +137,7 @@ class SqliteStore:
         _inherited.extend((*self._readers.abandoned(), *self._writer.abandoned()))
         self._partitions = None
         self._frequencies, self._tails = Frequencies(), Tails()
+        self._transcripts = Transcripts()
         if not self._closed:
             self._connect()
 
@@ -153,7 +156,7 @@ class SqliteStore:
     def read(self, request: Read, /) -> Transcript:
         """See `storage.base.Read`."""
         with self._readers.reading() as database:
-            return threads.read(database, request)
+            return self._transcripts.read(database, request)
 
     def get(self, request: Get, /) -> Fetched:
         """See `storage.base.Get`."""
@@ -245,6 +248,7 @@ class SqliteStore:
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         self._frequencies.clear()
         self._tails.clear()
+        self._transcripts.clear()
         if self._partitions is not None:
             self._partitions.clear()
         drop_kept()

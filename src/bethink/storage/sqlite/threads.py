@@ -1,4 +1,4 @@
-"""Threads in SQLite: append, fork off, read, fold, refine.
+"""Threads in SQLite: append, fork off, fold, refine. How they are read is in transcripts.py.
 
 Each function runs within a transaction that somebody else opened, and looks before it writes: whatever it refuses, it refuses
 before its first change (see `writer.py`).
@@ -15,7 +15,7 @@ from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import may_be_new
 from bethink.messages import Message, same_message
 from bethink.records import Node
-from bethink.storage.base import Append, Appended, Attempt, Fold, Read, Refine, Transcript
+from bethink.storage.base import Append, Appended, Fold, Refine
 from bethink.storage.derive import nodes_within, with_child_replaced
 from bethink.storage.sqlite import checkpoints, marks, states
 from bethink.storage.sqlite.driver import Database, Row
@@ -26,7 +26,6 @@ from bethink.storage.sqlite.units import copied, intern, last_unit
 from bethink.storage.sqlite.values import (
     SEQ_BITS,
     body_of,
-    decode_attempt,
     decode_message,
     decode_node,
     encode,
@@ -38,7 +37,7 @@ from bethink.storage.sqlite.values import (
 from bethink.threads import CallState, Placed, ThreadInfo, place
 from bethink.values import Namespace
 
-__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "read", "refine"]
+__all__ = ["Batch", "append", "batch_of", "find_thread", "fold", "not_there", "refine", "revised_thread"]
 
 replace = msgspec.structs.replace
 
@@ -75,12 +74,23 @@ def batch_of(request: Append) -> Batch:
     return Batch(request, path_of(request.namespace), micros(request.at), bodies)
 
 
+def not_there(thread_id: str) -> NotFound:
+    return NotFound(f"thread {thread_id!r} is not in this namespace")
+
+
 def find_thread(database: Database, namespace: Namespace, thread_id: str) -> tuple[int, ThreadInfo]:
     """A thread's number and what is known of it, or NotFound."""
+    number, _, info = revised_thread(database, namespace, thread_id)
+    return number, info
+
+
+def revised_thread(database: Database, namespace: Namespace, thread_id: str) -> tuple[int, int, ThreadInfo]:
+    """The same with the thread's revision between the two."""
     rows = database.execute(q.read_thread, (path_of(namespace), thread_id))
     if not rows:
-        raise NotFound(f"thread {thread_id!r} is not in this namespace")
-    return rows[0][0], thread_info(rows[0][1:])
+        raise not_there(thread_id)
+    number, revision, *columns = rows[0]
+    return number, revision, thread_info(tuple(columns))
 
 
 # -- append ---------------------------------------------------------------------------------------------------------------
@@ -268,48 +278,6 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     return _Basis(thread, parent.namespace, parent.tip, True)
 
 
-# -- read -----------------------------------------------------------------------------------------------------------------
-
-
-def read(database: Database, request: Read) -> Transcript:
-    """See `storage.base.Read`."""
-    thread, info = find_thread(database, request.namespace, request.thread_id)
-    first = thread << SEQ_BITS
-    after = max(0, request.after or 0)
-    before = info.tip + 1 if request.before is None else min(request.before, info.tip + 1)
-    rows: list[Row] = []
-    if request.limit != 0 and after < before:
-        limit = -1 if request.limit is None else request.limit
-        rows = database.execute(q.messages_between, (first + after, first + before, limit))
-    whole = len(rows) == info.count
-    # A group that began within what was read has no member before it, and none after it where that is the newest.
-    partly = {row[1] for row in rows if before <= info.tip or row[1] < rows[-1][0]}
-    if request.pinned and not whole:
-        pinned = database.execute(q.pinned_messages, (thread,))
-        partly.update(row[1] for row in pinned)
-        rows += pinned
-    if request.whole_groups and partly and not whole:
-        rows += database.execute(q.group_members, (first, thread, listed(sorted(partly))))
-    by_seq = {row[0]: row for row in rows}
-    messages = tuple(
-        decode_message(body, seq, group, raw, form) for seq, group, body, raw, form in (by_seq[seq] for seq in sorted(by_seq))
-    )
-    tiers, scores = marks.read(database, thread, sorted(by_seq)) if request.marks else ({}, {})
-    if request.tree:
-        return Transcript(info, messages, _tree(database, thread), _attempts(database, thread), tiers, scores)
-    nodes = [decode_node(body) for (body,) in database.execute(q.top_nodes, (thread,))] if request.nodes else ()
-    return Transcript(info, messages, tuple(nodes), tiers=tiers, scores=scores)
-
-
-def _tree(database: Database, thread: int) -> tuple[Node, ...]:
-    nodes = [decode_node(body) for (body,) in database.execute(q.current_nodes, (thread,))]
-    return tuple(sorted(nodes, key=lambda node: (node.level, node.first_seq, node.id)))
-
-
-def _attempts(database: Database, thread: int) -> tuple[Attempt, ...]:
-    return tuple(decode_attempt(body) for (body,) in database.execute(q.attempts_of_thread, (thread,)))
-
-
 # -- fold -----------------------------------------------------------------------------------------------------------------
 
 
@@ -354,6 +322,7 @@ def refine(database: Database, request: Refine) -> None:
         for above, body in database.execute(q.nodes_naming, (thread, expected.id)):
             database.execute(q.set_node_body, (encode(with_child_replaced(decode_node(body), expected.id, node.id)), above))
         database.execute(q.drop_attempts, (thread,))
+        database.execute(q.touch_thread, (thread,))
     database.execute(q.set_attempt, (thread, attempt.node_id, attempt.model, encode(attempt)))
 
 

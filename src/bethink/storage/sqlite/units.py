@@ -14,26 +14,28 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bethink.storage.base import Scope
-from bethink.storage.sqlite.driver import Database
+from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import InUse, in_use
-from bethink.storage.sqlite.values import listed, namespace_of, path_of, path_range
+from bethink.storage.sqlite.values import listed, path_of, path_range
 from bethink.storage.vectors import check_vectors
 from bethink.values import Namespace
 
 __all__ = [
+    "COLUMNS",
     "NewUnit",
     "Totals",
     "add_to_totals",
     "add_units",
+    "column_of",
     "copied",
     "drop_units",
     "embed",
+    "in_lexicon",
     "intern",
     "last_unit",
     "length_of",
     "set_retired",
-    "tags_of",
 ]
 
 
@@ -53,11 +55,11 @@ class Totals(NamedTuple):
 
 
 def intern(database: Database, namespace: Namespace) -> int:
-    """The number of a namespace, which gets one, as do its ancestors, if it has none."""
+    """The number of a namespace, which gets one if it has none."""
     path = path_of(namespace)
     found = database.execute(q.namespace_id, (path,))
     if not found:
-        database.execute(q.add_namespaces, (listed(_with_ancestors(namespace)),))
+        database.execute(q.add_namespace, (path,))
         found = database.execute(q.namespace_id, (path,))
     number: int = found[0][0]
     return number
@@ -74,9 +76,8 @@ def add_units(
     ]
     if not rows:
         return []
-    tags = tags_of(_namespace_tags(database, namespace), kind, retired)
     database.executemany(q.add_unit, rows)
-    database.executemany(q.index_unit, [(row[0], tags, row[6]) for row in rows])
+    database.executemany(q.index_unit, [_row(row[0], namespace, kind, retired, row[6]) for row in rows])
     database.executemany(q.add_pending, [(space.number, row[0], namespace) for space in in_use(database) for row in rows])
     add_to_totals(database, namespace, Totals(len(rows), sum(row[5] for row in rows)))
     return [(row[3], row[0]) for row in rows]
@@ -84,13 +85,10 @@ def add_units(
 
 def copied(database: Database, after: int) -> None:
     """Units after a number have been copied from others, with their vectors: put them in the other places too."""
-    tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     indexed = []
     for unit, namespace, kind, retired, length, terms in database.execute(q.new_units, (after,)):
-        if namespace not in tags:
-            tags[namespace] = _namespace_tags(database, namespace)
-        indexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
+        indexed.append(_row(unit, namespace, kind, retired, terms))
         so_far = totals.get(namespace, Totals())
         totals[namespace] = Totals(so_far.units + 1, so_far.length + length)
     database.executemany(q.index_unit, indexed)
@@ -121,13 +119,10 @@ def drop_units(database: Database, units: Collection[int]) -> None:
     if not units:
         return
     chosen = listed(units)
-    tags: dict[int, str] = {}
     totals: dict[int, Totals] = {}
     unindexed = []
     for unit, namespace, kind, retired, length, terms in database.execute(q.units_by_id, (chosen,)):
-        if namespace not in tags:
-            tags[namespace] = _namespace_tags(database, namespace)
-        unindexed.append((unit, tags_of(tags[namespace], kind, retired), terms))
+        unindexed.append(_row(unit, namespace, kind, retired, terms))
         so_far = totals.get(namespace, Totals())
         totals[namespace] = Totals(so_far.units - 1, so_far.length - length)
     database.executemany(q.unindex_unit, unindexed)
@@ -147,9 +142,8 @@ def set_retired(database: Database, unit: int, retired: bool) -> None:
     _, namespace, kind, before, _, terms = database.execute(q.units_by_id, (listed([unit]),))[0]
     if bool(before) == retired:
         return
-    tags = _namespace_tags(database, namespace)
-    database.execute(q.unindex_unit, (unit, tags_of(tags, kind, not retired), terms))
-    database.execute(q.index_unit, (unit, tags_of(tags, kind, retired), terms))
+    database.execute(q.unindex_unit, _row(unit, namespace, kind, not retired, terms))
+    database.execute(q.index_unit, _row(unit, namespace, kind, retired, terms))
     database.execute(q.retire_unit, (retired, unit))
     database.execute(q.retire_vector, (retired, unit))
     for space, _, embedded in database.execute(q.vectors_of_units, (listed([unit]),)):
@@ -187,19 +181,22 @@ def _codes(vectors: Sequence[bytes]) -> list[bytes]:
     return codes_of(np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1))
 
 
-# -- tags -----------------------------------------------------------------------------------------------------------------
+# -- the lexicon's rows ---------------------------------------------------------------------------------------------------
+
+COLUMNS = ("message", "note", "insight", "summary", "retired_note", "retired_insight", "retired_summary")
 
 
-def tags_of(namespace_tags: str, kind: str, retired: bool) -> str:
-    """What the lexicon's column `tags` holds for a unit."""
-    return f"{namespace_tags} k{kind} retired" if retired else f"{namespace_tags} k{kind}"
+def column_of(kind: str, retired: bool) -> str:
+    """The column of the lexicon that holds the words of units of a kind."""
+    return f"retired_{kind}" if retired else kind
 
 
-def _namespace_tags(database: Database, namespace: int) -> str:
-    path = database.execute(q.path_by_id, (namespace,))[0][0]
-    ids = database.execute(q.namespace_ids, (listed(_with_ancestors(namespace_of(path))),))
-    return " ".join([f"n{namespace}", *(f"s{number}" for (number,) in ids)])
+def in_lexicon(terms: str, namespace: int) -> str:
+    """Terms as the lexicon holds them: each with the number of its namespace."""
+    return f"{terms.replace(' ', f'#{namespace} ')}#{namespace}"
 
 
-def _with_ancestors(namespace: Namespace) -> list[str]:
-    return [path_of(namespace[:depth]) for depth in range(1, len(namespace) + 1)]
+def _row(unit: int, namespace: int, kind: str, retired: bool, terms: str) -> Row:
+    columns: list[str | None] = [None] * len(COLUMNS)
+    columns[COLUMNS.index(column_of(kind, retired))] = in_lexicon(terms, namespace)
+    return (unit, *columns)

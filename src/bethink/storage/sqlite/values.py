@@ -34,6 +34,7 @@ __all__ = [
     "drop_kept",
     "encode",
     "encode_receipt",
+    "is_unchanging",
     "listed",
     "micros",
     "moment",
@@ -96,6 +97,7 @@ def path_of(namespace: Namespace) -> str:
     return "".join(f"{segment}\x1f" for segment in namespace)
 
 
+@lru_cache(maxsize=1_024)
 def namespace_of(path: str) -> Namespace:
     return tuple(path[:-1].split("\x1f"))
 
@@ -125,9 +127,14 @@ def body_of(message: Message) -> bytes:
     return canonical_json(replace(message, seq=0, group=0) if message.seq or message.group else message)
 
 
+def is_unchanging(body: bytes) -> bool:
+    """Whether nothing in what is decoded from a row can be changed by whoever is given it."""
+    return b'"metadata":' not in body
+
+
 def decode_message(body: bytes, seq: int, group: int, raw: bytes | None, raw_format: str | None) -> Message:
     """A message in its place. Kept if nothing in it can be changed: a window is read at every context, and moves by a turn."""
-    decoded = _message if len(body) <= _LONGEST_KEPT and raw is None and b'"metadata":' not in body else _message.__wrapped__
+    decoded = _message if len(body) <= _LONGEST_KEPT and raw is None and is_unchanging(body) else _message.__wrapped__
     return decoded(body, seq, group, raw, raw_format)
 
 
@@ -152,7 +159,7 @@ def decode_said(body: bytes) -> Message:
 
 def decode_record(body: bytes) -> AnyRecord:
     """A record, likewise kept: a profile is read at every context, and a record's row changes seldom."""
-    return _record(body) if b'"metadata":' not in body else _record.__wrapped__(body)
+    return _record(body) if is_unchanging(body) else _record.__wrapped__(body)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -172,7 +179,7 @@ def decode_attempt(body: bytes) -> Attempt:
 
 def drop_kept() -> None:
     """Keep none: what was removed from the database is not to live on in the process."""
-    for cache in (_message, _record, decode_node):
+    for cache in (_message, _record, decode_node, namespace_of):
         cache.cache_clear()
 
 
