@@ -95,10 +95,14 @@ def put(database: Database, request: Put) -> None:
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
+    _put_vectors(database, request)
+
+
+def _put_vectors(database: Database, request: Put) -> None:
     if request.vectors:
-        embed(database, namespace, request.vectors, find(database, request.space))
+        embed(database, request.namespace, request.vectors, find(database, request.space))
     if request.tokens is not None:
-        tokens.add(database, namespace, request.tokens)
+        tokens.add(database, request.namespace, request.tokens)
 
 
 def _add_usage(database: Database, namespace: int, request: Put) -> None:
