@@ -1066,3 +1066,7 @@ DELETE FROM pending WHERE space = ? AND unit = ?;
 -- name: remember_unit
 -- This unit number was used, if only by a unit that has been removed.
 UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
+
+-- name: count_units
+-- Units of all namespaces.
+SELECT coalesce(sum(units), 0) FROM namespaces;
