@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.rerank import Reranker
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
@@ -157,6 +158,7 @@ __all__ = [
     "RecallResult",
     "RefineReport",
     "Reply",
+    "Reranker",
     "Retention",
     "SchemaError",
     "Scored",
@@ -245,6 +247,7 @@ _HOMES = {
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
+    "retrieval.rerank": ("Reranker",),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
