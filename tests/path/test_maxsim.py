@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from bethink import Memory, Message, Settings
 from bethink.errors import EmbeddingFailed, InvalidInput
 from bethink.models import Embedded, TokenEmbedder
 from bethink.models.cached import CachedTokenEmbedder
+from bethink.retrieval.legs import neighbours
 from bethink.retrieval.maxsim import maxsim, packed
 from bethink.retrieval.rank import Ranker
+from bethink.storage.base import Candidate
 from bethink.testing.doubles import HashEmbedder, HashTokenEmbedder
 
 _whole = st.integers(-7, 7).map(int)
@@ -61,6 +64,22 @@ def test_two_components_are_a_byte(vectors: NDArray[np.int8]) -> None:
     assert len(data) == vectors.size // 2
     pairs = np.frombuffer(data, np.uint8)
     assert np.array_equal(np.stack(np.divmod(pairs, 16), axis=1).reshape(vectors.shape).astype(np.int8) - 8, vectors)
+
+
+def test_neighbours_of_some_are_those_that_they_have_among_all() -> None:
+    at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+    def candidate(kind: Any, thread: str | None, seq: int) -> Candidate:
+        return Candidate(
+            kind=kind, id=f"{thread}{seq}", namespace=("a",), thread_id=thread, seq=seq, text="", speaker="", trust="user",
+            at=at, positions={}, length=1,
+        )  # fmt: skip
+
+    told = [candidate("message", "t", seq) for seq in (3, 1, 2, 5)]
+    told += [candidate("message", "u", 2), candidate("summary", "t", 0), candidate("note", None, 0)]
+    whole = neighbours(told)
+    for rows in ([], [2], [5, 0], [6, 4, 3, 2, 1]):
+        assert np.array_equal(neighbours(told, rows), whole[rows])
 
 
 # -- a memory -------------------------------------------------------------------------------------------------------------

@@ -46,13 +46,22 @@ _SHARES = tuple(share for _, share in _NEIGHBOURS)
 _PASTED = 32
 
 
-def neighbours(candidates: Sequence[Candidate]) -> Around:
-    """Of each candidate, which of the others are at most two messages away in its thread. A record has none."""
+def neighbours(candidates: Sequence[Candidate], rows: Sequence[int] | None = None) -> Around:
+    """Of each candidate, or of those in some rows alone, which of the others are at most two messages away in its thread. A
+    record has none.
+    """
     nobody = len(candidates)
     threads: dict[tuple[Namespace, str], dict[int, int]] = {}
     for row, each in enumerate(candidates):
         if each.kind == "message" and each.thread_id is not None:
             threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = row
+    if rows is not None:
+        chosen = [candidates[row] for row in rows]
+        own = [threads.get((each.namespace, each.thread_id or ""), {}) if each.kind == "message" else {} for each in chosen]
+        near = [
+            tuple([thread.get(each.seq + step, nobody) for step in _STEPS]) for each, thread in zip(chosen, own, strict=True)
+        ]
+        return np.array(near, dtype=np.intp).reshape(len(near), len(_STEPS))
     around = [(nobody,) * len(_STEPS)] * nobody
     for thread in threads.values():
         for seq, row in thread.items():
@@ -220,8 +229,8 @@ def answers(found: Found, rows: Sequence[int], query: NDArray[np.int8], ranker: 
     The longer a text, the nearer by chance is the nearest of its tokens: without that, long replies win (BEAM).
     """
     told = (*found.candidates, *found.beside)
-    around = neighbours(told)
-    wanted = sorted({*rows, *around[list(rows)].ravel().tolist()} - {len(told)})
+    around = neighbours(told, rows)
+    wanted = sorted({*rows, *around.ravel().tolist()} - {len(told)})
     there = [row for row in wanted if told[row].tokens is not None]
     above = np.zeros(len(told) + 1)
     if there:
@@ -232,7 +241,7 @@ def answers(found: Found, rows: Sequence[int], query: NDArray[np.int8], ranker: 
     chosen = np.array(rows, dtype=np.intp)
     lengths = np.array([told[row].length for row in rows], dtype=np.float64)
     damping = np.minimum(1.0, ranker.damping / np.maximum(1.0, lengths))
-    return above[chosen] + ranker.token_context * damping * _lent(above, around[chosen])
+    return above[chosen] + ranker.token_context * damping * _lent(above, around)
 
 
 _SHORTEST = 4.0
