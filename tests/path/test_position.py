@@ -15,6 +15,7 @@ from bethink import Memory, Settings
 from bethink.context import Context, Item
 from bethink.context.items import BLOCK, SectionName, Shown
 from bethink.context.position import arranged, from_edges
+from bethink.records import ReceiptLine
 from bethink.settings import LineOrder, MemoryPlace
 from bethink.testing.doubles import START, FrozenClock
 
@@ -38,6 +39,7 @@ def lines(section: SectionName, sizes: Sequence[int]) -> list[Shown]:
             ),
             f"- {section} {rank}",
             size,
+            ReceiptLine(section=section, of="record", id=f"{section} {rank}", reason="", tokens=size),
         )
         for rank, size in enumerate(sizes)
     ]
