@@ -9,10 +9,28 @@ from pathlib import Path
 
 import bethink.testing
 
-KINDS = ("TOOL", "SUM", "ATOM", "DUP", "ORD", "CONC", "LOCK", "TOK", "CONTENT", "SER", "VEC", "FILT", "FTS", "UNI", "NS")
+KINDS = (
+    "TOOL",
+    "SUM",
+    "ATOM",
+    "DUP",
+    "ORD",
+    "CONC",
+    "LOCK",
+    "TOK",
+    "CONTENT",
+    "SER",
+    "VEC",
+    "FILT",
+    "FTS",
+    "UNI",
+    "NS",
+    "TIME",
+)
 
 WITHOUT_A_TEST = {
     "V031": "an adapter of Agent Framework, which passes all messages on each call: there is no such adapter yet",
+    "V049": "a column of Postgres that takes no zone: there is no such backend yet; SQLite's and the reference keep V048",
 }
 
 _ROW = re.compile(r"^\| (V\d{3}) \|(?:[^|]*\|){3} (\w+) \|", re.MULTILINE)
@@ -33,7 +51,7 @@ def test_every_case_is_a_test_named_by_its_id(shared: Path) -> None:
     kinds = dict(_ROW.findall((shared / "CASES.md").read_text(encoding="utf-8")))
     wanted = {case for case, kind in kinds.items() if kind in KINDS}
     assert set(kinds.values()) >= set(KINDS)
-    assert len(wanted) == 77
+    assert len(wanted) == 83
     named = set(_named())
     assert sorted(wanted - named - WITHOUT_A_TEST.keys()) == []
     assert sorted(WITHOUT_A_TEST.keys() & named) == [], "it has a test now: take it off the list"

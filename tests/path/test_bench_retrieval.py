@@ -192,7 +192,7 @@ def test_bethink_ranks_messages_without_a_threshold_and_answers_with_it(case: Ca
     system.index(case.read())
     question = Question(text="Where can I rent a yellow kayak on the river tomorrow with Vera?", category="")
     assert system.ask(question, 3)
-    assert system.answer(question, 3) == []
+    assert system.answer(question, 3)[0] == []
     system.close()
 
 

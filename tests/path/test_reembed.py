@@ -370,6 +370,44 @@ def test_an_event_loop_goes_on_meanwhile(path: Path) -> None:
     assert asyncio.run(change()) == (COUNT, text(3))
 
 
+_BESIDE = """
+import sys
+from test_reembed import NEW, OLD, opened
+from bethink import EmbedderMismatch
+
+with opened(sys.argv[1], OLD if sys.argv[2] == "old" else [NEW, OLD]) as memory:
+    for _ in sys.stdin:
+        try:
+            print(memory.recall("word3 thing3")[0].text, flush=True)
+        except EmbedderMismatch as refusal:
+            print("refused:", refusal.bound.name, flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("has", "then"), [("old", "refused: new"), ("both", text(3))])
+def test_another_process_searches_on_until_the_change_and_then_is_told_or_goes_on(path: Path, has: str, then: str) -> None:
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    command = [sys.executable, "-c", _BESIDE, str(path), has]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=here) as beside:
+        assert beside.stdin is not None
+        assert beside.stdout is not None
+
+        def asked() -> str:
+            print("", file=beside.stdin, flush=True)
+            assert beside.stdout is not None
+            return beside.stdout.readline().strip()
+
+        assert asked() == text(3)
+        found: list[str] = []
+        with opened(path, Batches(NEW, lambda number: found.append(asked()) if number <= 3 else None)) as memory:
+            memory.reembed()
+        assert found == [text(3)] * 3
+        assert asked() == then
+        beside.stdin.close()
+        assert beside.wait(60) == 0
+
+
 # -- the command line -----------------------------------------------------------------------------------------------------
 
 

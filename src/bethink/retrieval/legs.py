@@ -30,7 +30,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.retrieval.rank import Ranker
 
-__all__ = ["Around", "Column", "Words", "answers", "legs_of", "meanings", "neighbours", "term_weights"]
+__all__ = ["Around", "Column", "Words", "answers", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
 
 Column: TypeAlias = NDArray[np.float64]
 """A number for each candidate."""
@@ -38,7 +38,7 @@ Column: TypeAlias = NDArray[np.float64]
 Around: TypeAlias = NDArray[np.intp]
 """For each candidate the rows of its four neighbours; one past the last row where there is none."""
 
-_NEIGHBOURS = ((-1, 0.5), (-2, 0.3), (1, 0.3), (2, 0.15))
+_NEIGHBOURS = ((-1, 0.5), (-2, 0.2), (1, 0.4), (2, 0.2))
 """Seqs away, and the share of theirs that a message has."""
 _STEPS = tuple(step for step, _ in _NEIGHBOURS)
 _SHARES = tuple(share for _, share in _NEIGHBOURS)
@@ -73,7 +73,12 @@ def neighbours(candidates: Sequence[Candidate], rows: Sequence[int] | None = Non
 
 
 def term_weights(
-    found: Found, terms: Sequence[str], least_units: int, *, runs: Iterable[str] = (), parts: Mapping[str, float] | None = None
+    found: Found,
+    terms: Sequence[str],
+    least_units: int,
+    *,
+    runs: Iterable[tuple[str, str]] = (),
+    parts: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """How telling each term is, as a share of the whole query: log(1 + (N - n + 0.5) / (n + 0.5)), the idf of Lucene's BM25. A
     term that occurs nowhere is the most telling of all: what holds all the others does not answer the whole question. But one
@@ -86,18 +91,33 @@ def term_weights(
     units = max(found.units, least_units)
     idf = {term: _idf(units, found.frequency.get(term, 0)) for term in terms if term in found.frequency or len(term) < _PASTED}
     less = dict(parts or {})
-    for run in runs:
-        for term, share in _shares_of_run(run, found.frequency).items():
-            less[term] = max(share, less.get(term, 0.0))
+    for run, rest in runs:
+        less |= dict.fromkeys((*run, *_pairs(run)), 0.0)
+        for term, share in _shares_of_run(rest, found.frequency).items():
+            less[term] = max(share, less[term])
     weights = {term: weight * less.get(term, 1.0) for term, weight in idf.items()}
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
+
+
+def leniency(weights: Mapping[str, float]) -> float:
+    """The part of a threshold that a query has to pass: 1 for one of up to two words that tell, (2 / n)^¼ for one of n. To hold
+    the same share of more words by chance is rarer.
+
+    n is the effective number of terms, 1 / sum of squared weights: 4 for four of equal weight, less where one outweighs them.
+    """
+    concentration = sum([weight * weight for weight in weights.values()])
+    return min(1.0, (2 * concentration) ** 0.25) if concentration else 1.0
 
 
 _PER_CHARACTER = 0.5
 """Of a word, in scripts without spaces."""
 _ALONE, _ENDING = 0.25, 0.25
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def _shares_of_run(run: str, frequency: Mapping[str, int]) -> dict[str, float]:
@@ -109,19 +129,23 @@ def _shares_of_run(run: str, frequency: Mapping[str, int]) -> dict[str, float]:
     """
     if len(run) == 1:
         return {run: _PER_CHARACTER}
-    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    pairs = _pairs(run)
     last = max((at + 1 for at, pair in enumerate(pairs) if pair in frequency), default=len(run))
     ending = _ENDING if _HANGUL.fullmatch(run) else 1.0
     shares = dict.fromkeys([*run, *pairs], 0.0)
     for at, character in enumerate(run):
-        around = pairs[max(0, at - 1) : at + 1]
+        if character == " ":
+            continue
+        around = [pair for pair in pairs[max(0, at - 1) : at + 1] if " " not in pair]
         holding = [pair for pair in around if pair in frequency]
         part = _PER_CHARACTER * (ending if at > last else 1.0)
         if not holding and character in frequency:
             shares[character] += _ALONE * part
         for pair in holding or around:
             shares[pair] += part / len(holding or around)
-    return shares
+        if not around:
+            shares[character] += part
+    return {term: share for term, share in shares.items() if " " not in term}
 
 
 def _idf(units: int, holding: int) -> float:

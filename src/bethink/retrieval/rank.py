@@ -4,8 +4,8 @@
     dense      square of the cosine of query and candidate
     context    what the messages around it add to both (legs.py)
     speaker    takes a share away from what others said, when the query names a speaker; never a filter
-    form       more for a message that says much, less for a text that ends in a question; more for one that names a time,
-               where the query asks when
+    form       more for a message that says much, less for a text that ends in a question, and for a reply of an assistant
+               or a tool, unless it is asked for; more for one that names a time, where the query asks when
     time       more for a message that was said at the time that the query names (dates)
     learned    what a learned model adds or takes besides, where there is one (rerank); for the order only
     tokens     more for the best of these that answer the query token by token (maxsim), where there are vectors of tokens
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hit", "Ranker", "RecallResult", "rank", "speakers_in", "without_names"]
 
-_NAME, _VERSION = "legs", 2
+_NAME, _VERSION = "legs", 3
 _COMPARED = 48
 """So many are compared token by token. (LoCoMo: of all, no more of the evidence is found.)"""
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
@@ -64,7 +64,10 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         speaker: share taken from what was said by others than the speakers whom the query names.
         length: share added to a message for each e-fold of terms beyond 20 (taken for each below); at most 1.5 of it, or 2
             below. A record is short or long by how it was made.
-        question: share taken from what ends in a question mark.
+        question: share taken from what ends in a question mark; less from a text of more than 20 terms, which says more than
+            that.
+        reply: share taken from messages of the roles assistant and tool, unless the query asks for what was answered (English):
+            what somebody said of himself is evidence, and what he was told about it is not.
         when: share added to what says a time, for a query that asks when or how long. English.
         time: what is added for having been said on the very day that the query names; less for a less exact time. For what was
             said near that time and not within it, it decides the order only, and does not lift a score over a threshold.
@@ -72,7 +75,9 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
             as time nearby.
         chance: likeness that a text of 20 tokens has with any query; `chance_growth` more for each e-fold of tokens.
         token_context: how much of its neighbours' likeness a message has, damped as `context` is.
-        threshold: score below which even the best candidate is no answer, and nothing is returned.
+        threshold: score below which even the best candidate is no answer, and nothing is returned; for a query of up to two
+            words that tell. Of one of n such words the fourth root of 2 / n of it: half of a long question is not held by
+            chance. (See `term_weights`; n is the effective number of terms, 1 / sum of squared weights.)
         lexical_threshold: the same where the dense leg did not run.
         tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
             since the best one may be among that.
@@ -92,16 +97,17 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     damping: float = 60.0
     speaker: float = 0.3
     length: float = 0.05
-    question: float = 0.15
+    question: float = 0.25
+    reply: float = 0.2
     when: float = 0.2
     time: float = 0.2
     tokens: float = 0.5
     chance: float = 0.2
     chance_growth: float = 0.04
     token_context: float = 0.4
-    threshold: float = 0.195
-    lexical_threshold: float = 0.205
-    tail: float = 0.6
+    threshold: float = 0.25
+    lexical_threshold: float = 0.26
+    tail: float = 0.5
     least_units: int = 200
     reranker: Reranker | None = None
 
@@ -173,12 +179,14 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         pending: how many things in scope have no vector yet and were found by their words only.
         empty_reason: why there is no hit; "" when there is one.
         legs: which ran: "lexical", "dense", "tokens".
+        needed: what the best hit had to come to: the threshold for this query.
     """
 
     hits: tuple[Hit, ...] = ()
     pending: int = 0
     empty_reason: str = ""
     legs: tuple[str, ...] = ()
+    needed: float = 0.0
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -254,31 +262,42 @@ def rank(
     dense = any(candidate.cosine is not None for candidate in found.candidates)
     compared = tokens is not None and bool(ranker.tokens)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * compared
-    threshold = ranker.threshold if dense else ranker.lexical_threshold
-    scored = _scored(found, query, names, terms, cues, ranker)
+    # Here and not above: whoever only names a Ranker needs no numpy.
+    from bethink.retrieval.legs import leniency, term_weights
+
+    dated = _dated(query, names, terms, cues)
+    parts = {term: ranker.asking for term in terms if term in asking_terms()} | dict.fromkeys(dated, ranker.dated)
+    weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
+    spoken = _SPOKEN if dated and parts.keys() >= set(terms) else 0.0
+    threshold = (ranker.threshold if dense else ranker.lexical_threshold) * leniency(weights)
+    scored = _scored(found, query, names, weights, cues, spoken, ranker)
     if tokens is not None and compared:
         scored = _compared(found, scored, tokens, ranker)
     least = threshold * ranker.tail
-    needed = least if beside else threshold
+    needed = round(least if beside else threshold, 6)
     if not scored or max([each.worth for each in scored]) < needed:
-        return RecallResult(pending=found.pending, empty_reason=_why_nothing(found, query, scored, needed), legs=legs)
+        why = _why_nothing(found, query, scored, needed)
+        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=needed)
     ranked = _once(_in_order([each for each in scored if each.worth >= least], now))
     if ranker.reranker is not None and compared:
         hits = reranked([_hit(each) for each in ranked], ranker.reranker)[:k]
     else:
         hits = [_hit(each) for each in ranked[:k]]
-    return RecallResult(hits=tuple(hits), pending=found.pending, legs=legs)
+    return RecallResult(hits=tuple(hits), pending=found.pending, legs=legs, needed=needed)
 
 
 def _scored(
-    found: Found, query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
+    found: Found,
+    query: str,
+    named: frozenset[str],
+    weights: dict[str, float],
+    cues: Sequence[TimeCue],
+    spoken: float,
+    ranker: Ranker,
 ) -> list[_Scored]:
-    # Here and not above: whoever only names a Ranker needs no numpy.
-    from bethink.retrieval.legs import legs_of, term_weights
+    from bethink.retrieval.legs import legs_of
 
-    parts = _parts(query, named, terms, cues, ranker)
-    weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
-    asks_when = bool(_WHEN.search(query))
+    asks_when, asks_reply = bool(_WHEN.search(query)), bool(_REPLY.search(query))
     scored = []
     for candidate, lexical, dense, context in legs_of(found, weights, ranker):
         total = lexical + context + (dense or 0.0)
@@ -287,13 +306,14 @@ def _scored(
             speaker = -ranker.speaker * total
             total += speaker
         if total:
-            form = _form(candidate, asks_when, ranker) * total
+            form = _form(candidate, asks_when, asks_reply, ranker) * total
             total += form
         # The time of a record is when it was made, perhaps long after what it tells of was said.
         if cues and candidate.kind == "message":
-            time = ranker.time * time_score(candidate.at, cues)
+            within = _said_within(candidate.at, cues)
+            time = ranker.time * time_score(candidate.at, cues) + max(0.0, spoken - total) * within
             total += time
-            nearby = 0.0 if _said_within(candidate.at, cues) else time
+            nearby = 0.0 if within else time
         score, worth = total, total - nearby
         if total > 1:
             # What comes to more than 1 is scaled to 1.
@@ -305,18 +325,20 @@ def _scored(
     return scored
 
 
-def _parts(
-    query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue], ranker: Ranker
-) -> dict[str, float]:
-    """Which terms count less, and how much of their weight they have."""
-    parts = {term: ranker.asking for term in terms if term in asking_terms()}
+_SPOKEN = 1 / 3
+"""For a query that names a time and asks for nothing else, such as "What happened on 3 May?", what was said then has that much
+at least."""
+
+
+def _dated(query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue]) -> list[str]:
+    """The terms that the query has only in the words of a time."""
     spans = [cue.span for cue in cues if cue.start is not None]
-    if spans:
-        for start, end in spans:
-            query = query[:start] + " " * (end - start) + query[end:]
-        others = frozenset(query_terms(query, names=named))
-        parts.update((term, ranker.dated) for term in terms if term not in others)
-    return parts
+    if not spans:
+        return []
+    for start, end in spans:
+        query = query[:start] + " " * (end - start) + query[end:]
+    others = frozenset(query_terms(query, names=named))
+    return [term for term in terms if term not in others]
 
 
 def _compared(found: Found, scored: list[_Scored], query: NDArray[np.int8], ranker: Ranker) -> list[_Scored]:
@@ -348,6 +370,14 @@ def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
 
 
 _WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
+_GIVEN = "advised|explained|gave|given|listed|mentioned|proposed|provided|recommended|said|suggested|told|wrote"
+_GIFT = "advice|answer|explanation|recommendation|reply|response|suggestion"
+_REPLY = re.compile(
+    rf"\b(?:did|have|had) you\b|\byou(?:['’]ve| have| had)? (?:\w+ )?(?:{_GIVEN})\b|\byour (?:\w+ )?(?:{_GIFT})s?\b"
+    r"|\bassistant\b",
+    re.IGNORECASE,
+)
+_ANSWERING = frozenset({"assistant", "tool"})
 _SAID = """
 yesterday today tonight tomorrow last next ago week weekend month year day days since recently monday tuesday wednesday thursday
 friday saturday sunday january february march april may june july august september october november december
@@ -358,13 +388,15 @@ _SHORT, _LEAST, _MOST = 20, -2.0, 1.5
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
-def _form(candidate: Candidate, asks_when: bool, ranker: Ranker) -> float:
+def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranker) -> float:
     """What is added for the form of a text, as a share of what it has; more than -1."""
     share = 0.0
     if candidate.kind == "message":
         share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
     if candidate.text.rstrip().endswith(_QUESTION_MARKS):
-        share -= ranker.question
+        share -= ranker.question * min(1.0, _SHORT / max(1, candidate.length))
+    if candidate.speaker in _ANSWERING and not asks_reply:
+        share -= ranker.reply
     if asks_when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):
         share += ranker.when
     return max(-1.0, share)

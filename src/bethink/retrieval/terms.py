@@ -45,18 +45,19 @@ stop_words: frozenset[str] = frozenset(_STOP_WORDS.split())
 """English function words, folded. They are indexed, and left out of a query that says anything else. ("may" is a month too.)"""
 
 _ASKING_WORDS = """
-many much kind kinds type types sort sorts way ways manner name names number amount list example examples detail details
-specific specifically particular exactly certain various different several say said tell told mention mentioned describe
-discuss talk speak explain share note report state express suggest recommend advise ask answer call called refer make get go
-come take give use try start begin stop finish continue keep become happen occur involve include add change plan decide choose
-want need like prefer think believe consider feel know find see look seem receive attend participate join visit spend pursue
-engage organize create provide require achieve accomplish complete perform experience encounter face handle deal manage got
-get done doing went taken given made thing item object stuff place location area activity event occasion reason cause purpose
-goal result effect impact outcome role part aspect feature factor issue problem challenge situation condition process step
-method approach option idea topic subject information fact person people someone somebody individual group member attribute
-trait quality status time times date often recently currently previous previously initially originally eventually first last
-next later earlier ago main important significant major typical usual usually common general overall favorite new current
-recent potential possible likely upcoming regarding according based related together both besides another apart
+anything something everything nothing anyone someone everyone anybody everybody many much kind kinds type types sort sorts way
+ways manner name names number amount list example examples detail details specific specifically particular exactly certain
+various different several say said tell told mention mentioned describe discuss talk speak explain share note report state
+express suggest recommend advise ask answer call called refer make get go come take give use try start begin stop finish
+continue keep become happen occur involve include add change plan decide choose want need like prefer think believe consider
+feel know find see look seem receive attend participate join visit spend pursue engage organize create provide require achieve
+accomplish complete perform experience encounter face handle deal manage got get done went taken given made thing item object
+stuff place location area activity event occasion reason cause purpose goal result effect impact outcome role part aspect
+feature factor issue problem challenge situation condition process step method approach option idea topic subject information
+fact person people somebody individual group member attribute trait quality status time times date often recently currently
+previous previously initially originally eventually first last next later earlier ago main important significant major typical
+usual usually common general overall favorite new current recent potential possible likely upcoming regarding according based
+related together besides another apart
 """
 
 
@@ -140,9 +141,31 @@ def query_terms(text: str, *, names: frozenset[str] = frozenset()) -> tuple[str,
     return terms if len(terms) <= MAX_QUERY_TERMS else terms[: MAX_QUERY_TERMS // 2] + terms[-MAX_QUERY_TERMS // 2 :]
 
 
-def unspaced_runs(text: str) -> tuple[str, ...]:
-    """The runs of scripts without spaces in `text`, folded, each once: their characters and pairs of them are its terms."""
-    return tuple(dict.fromkeys(chunk for chunk, unspaced in _chunks(_fold(text)) if unspaced)) if not text.isascii() else ()
+def unspaced_runs(text: str) -> tuple[tuple[str, str], ...]:
+    """The runs of scripts without spaces in a query, folded, each once: their characters and pairs of them are its terms.
+
+    Beside each the same with a space for each character of the words that questions are put in ("什么时候"). If there is
+    nothing else in any of them they stay.
+    """
+    if text.isascii():
+        return ()
+    runs = dict.fromkeys(chunk for chunk, unspaced in _chunks(_fold(text)) if unspaced)
+    told = {run: _ASKING_RUNS.sub(lambda word: " " * len(word.group()), run) for run in runs}
+    return tuple(told.items()) if any(map(str.strip, told.values())) else tuple((run, run) for run in runs)
+
+
+_ASKING_RUNS = re.compile(
+    # Chinese
+    "什么时候|怎么样|为什么|是不是|有没有|告诉我|什么|時候|时候|甚麼|什麼|怎么|怎麼|哪里|哪裡|哪儿|哪个|哪些|多少|请问|可以|关于"
+    "|[我你他她]们|[我你他她]們|[的了吗嗎呢吧谁誰是我你他她]"
+    # Japanese, katakana as hiragana
+    "|ですか|でした|ました|ますか|ください|について|どんな|いくつ|いくら|どこ|いつ|だれ|なに|なぜ|どう|どの|です|ます|何"
+    "|(?<=[\u4e00-\u9fff])[はがをにへとでもの](?=[\u4e00-\u9fff]|$)"
+    # Korean
+    "|언제|누구|누가|무엇|어디|어느|어떻게|얼마|이에요|예요|입니까|습니까|인가요|[했하]나요|나요|까요"
+    # Thai
+    "|เมื่อไหร่|เมื่อไร|เท่าไหร่|อย่างไร|ที่ไหน|อะไร|ทำไม|ยังไง|ใคร|ไหม|เป็น|คือ|ของ"
+)
 
 
 # -- folding --------------------------------------------------------------------------------------------------------------

@@ -117,10 +117,11 @@ def _ask(
 
 
 def _probe(system: Bethink, question: Question, talk: Talk) -> Probe:
-    ranked, kept = system.ask(question, _K), system.answer(question, _K)
+    ranked = system.ask(question, _K)
+    kept, part = system.answer(question, _K)
     return Probe(
         evidence=len(question.turns),
-        scores=tuple(each.score for each in ranked),
+        scores=tuple(each.score / part for each in ranked),
         found=_evidence(ranked, question, talk),
         hits=len(kept),
         kept=sum(_evidence(kept, question, talk)),

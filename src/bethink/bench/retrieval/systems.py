@@ -91,6 +91,7 @@ class Bethink:
         store = SqliteStore(str(Path(self._folder.name, "memory.db")), durability="normal")
         self._clock = FrozenClock()
         self._ranking = Memory(store=store, embedder=embedder, ranker=unlimited(ranker), settings=settings, clock=self._clock)
+        self._ranker = ranker
         self._answering = Memory(store=store, embedder=embedder, ranker=ranker, settings=settings, clock=self._clock)
         self._place: dict[tuple[str, int], int] = {}
         self._end = self._clock.now()
@@ -114,9 +115,11 @@ class Bethink:
         """As `ask`, with all that is told of a hit."""
         return [(self._place[hit.thread_id or "", hit.seq], hit) for hit in self._recall(self._ranking, question, k)]
 
-    def answer(self, question: Question, k: int) -> list[Found]:
-        """With the threshold on."""
-        return self._found(self._recall(self._answering, question, k))
+    def answer(self, question: Question, k: int) -> tuple[list[Found], float]:
+        """With the threshold on; and the part of the ranker's own threshold that this question had to pass."""
+        result = self._recall(self._answering, question, k)
+        own = self._ranker.threshold if "dense" in result.legs else self._ranker.lexical_threshold
+        return self._found(result), result.needed / own if own else 1.0
 
     def _recall(self, memory: Memory, question: Question, k: int) -> RecallResult:
         self._clock.set(question.at or self._end)

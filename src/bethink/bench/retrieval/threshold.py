@@ -5,8 +5,9 @@
     silent  of related questions, the share that gets no hit
 
 The threshold applies to the best hit; the hits after it need a share of it (`Ranker.tail`). So what any threshold would do
-follows from the scores of a ranking without one: that is the curve. What the ranker's own threshold does is measured, by asking
-with it.
+follows from the scores of a ranking without one: that is the curve. (But for what is near a time that a question names, which
+counts for the order and not for the threshold: there the curve is a little too low.) What the ranker's own threshold does is
+measured, by asking with it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         evidence: how many turns it needs; 0 for an unrelated question.
-        scores: of the hits without the threshold, best first.
+        scores: of the hits without the threshold, best first, as parts of what a threshold of 1 would ask of this question
+            (`legs.leniency`).
         found: of each of them, whether it is evidence.
         hits: how many there were with the threshold, and `kept` of them evidence.
     """

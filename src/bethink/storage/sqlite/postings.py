@@ -33,6 +33,8 @@ Units: TypeAlias = NDArray[np.int64]
 _KEPT = 2_000_000
 """So many numbers are kept in all, 16 MB; a word takes as much room as `_WORD` besides."""
 _WORD = 32
+_CLOSE = 300_000
+"""Units no further apart have an array together."""
 _ROUNDING = 1e-6
 _read = msgspec.json.Decoder(list[int]).decode
 
@@ -106,20 +108,45 @@ def _up_to(last: int, word: str, known: _Known | None, database: Database) -> Un
 
 def heaviest(held: Sequence[tuple[Units, float]], count: int, without: Collection[int] = ()) -> list[tuple[int, float]]:
     """The `count` units that hold the most of some words by weight, each with its weight, heaviest first; of equal ones the
-    newest. More of a word's units are looked at only as long as they may be among them.
+    newest. Where units are far apart, more of a word's are looked at only as long as they may be among them.
 
     Args:
         held: of each word its units, ascending, and its weight, which is above 0; the rarest first.
         without: units that are left out.
     """
-    units, weights = np.zeros(0, np.int64), np.zeros(0)
+    held = [each for each in held if len(each[0])]
+    if not held:
+        return []
     left_out = np.array(sorted(without), dtype=np.int64)
+    first, last = min([holding[0] for holding, _ in held]), max([holding[-1] for holding, _ in held])
+    close = last - first < _CLOSE
+    units, weights = _in_a_row(held, left_out, first, last) if close else _one_by_one(held, count, left_out)
+    if len(units) > count:
+        heavy = weights >= np.partition(weights, len(weights) - count)[len(weights) - count] - _ROUNDING
+        units, weights = units[heavy], weights[heavy]
+    # Rounded, so that the order of a sum does not decide between equals.
+    weights = np.round(weights, 9)
+    order = np.lexsort((-units, -weights))[:count]
+    return list(zip(units[order].tolist(), weights[order].tolist(), strict=True))
+
+
+def _in_a_row(held: Sequence[tuple[Units, float]], left_out: Units, first: int, last: int) -> tuple[Units, NDArray[np.float64]]:
+    """The weights of all units from the first to the last that hold a word, added up in one array."""
+    weights = np.zeros(last - first + 1)
+    for holding, weight in held:
+        weights[holding - first] += weight
+    weights[left_out[(left_out >= first) & (left_out <= last)] - first] = 0
+    places = np.flatnonzero(weights)
+    return places + first, weights[places]
+
+
+def _one_by_one(held: Sequence[tuple[Units, float]], count: int, left_out: Units) -> tuple[Units, NDArray[np.float64]]:
+    """The weights of those that may be among the `count` heaviest, and of others."""
+    units, weights = np.zeros(0, np.int64), np.zeros(0)
     to_come = sum(weight for _, weight in held)
     least = 0.0
     for holding, weight in held:
         to_come -= weight
-        if not len(holding):
-            continue
         places = np.minimum(np.searchsorted(holding, units), len(holding) - 1)
         both = holding[places] == units
         weights[both] += weight
@@ -134,10 +161,7 @@ def heaviest(held: Sequence[tuple[Units, float]], count: int, without: Collectio
             least = np.partition(weights, len(weights) - count)[len(weights) - count] - _ROUNDING
             enough = weights + to_come >= least
             units, weights = units[enough], weights[enough]
-    # Rounded, so that the order of a sum does not decide between equals.
-    weights = np.round(weights, 9)
-    order = np.lexsort((-units, -weights))[:count]
-    return list(zip(units[order].tolist(), weights[order].tolist(), strict=True))
+    return units, weights
 
 
 def _places(units: Units, some: Units) -> Units:
