@@ -99,7 +99,7 @@ class Letters(HashTokenEmbedder):
 
 ON = Settings(maxsim=True)
 SAID = ("The pots are fired twice.", "A potter knows potatoes.", "It rained all day on the roof.")
-QUESTION = "What do potters fire?"
+QUESTION = "How are the pots fired?"
 
 
 def said(memory: Memory) -> Memory:
