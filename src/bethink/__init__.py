@@ -59,8 +59,10 @@ if TYPE_CHECKING:
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.retrieval.hits import LeftOut, Member
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.rerank import Reranker
+    from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
@@ -130,11 +132,13 @@ __all__ = [
     "LanguageModel",
     "Latency",
     "Lease",
+    "LeftOut",
     "LimitExceeded",
     "LimitWarning",
     "Limits",
     "Line",
     "Listener",
+    "Member",
     "Memory",
     "Message",
     "Messages",
@@ -189,6 +193,8 @@ __all__ = [
     "Usage",
     "UsageReport",
     "Verification",
+    "Why",
+    "WhyNot",
     "embedder_from",
     "policy_from",
     "priced",
@@ -246,8 +252,10 @@ _HOMES = {
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "retrieval.hits": ("LeftOut", "Member"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
     "retrieval.rerank": ("Reranker",),
+    "retrieval.why": ("Why", "WhyNot"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),

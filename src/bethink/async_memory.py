@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from bethink.engine import Engine
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
+    from bethink.retrieval.grouping import Unit
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
     from bethink.retrieval.recall import Searchable
+    from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
     from bethink.steps.refine import RefineReport
@@ -179,8 +181,39 @@ class AsyncMemory:
         kinds: Sequence[Searchable] | None = None,
         below: bool = False,
         where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
     ) -> RecallResult:
-        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where)
+        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+
+    async def why(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+        where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
+    ) -> Why:
+        return await _hop(self._sync.why, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+
+    async def why_not(
+        self,
+        item_id: str,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+        where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
+    ) -> WhyNot:
+        return await _hop(
+            self._sync.why_not, item_id, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget
+        )
 
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         return await _hop(self._sync.retrieve, query, k, where=where)

@@ -29,8 +29,10 @@ from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
 from bethink.retrieval.filters import Where, filter_of
+from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
+from bethink.steps.answer import Wanted
 from bethink.steps.derive import derive
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from bethink.engine import Engine
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.refine import RefineReport
 
 __all__ = ["Memory", "Profile", "ProfileEntry"]
@@ -269,6 +272,8 @@ class Memory:
         kinds: Sequence[Searchable] | None = None,
         below: bool = False,
         where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
     ) -> RecallResult:
         """The best answers to a query among messages, notes, insights and session summaries; possibly none.
 
@@ -278,6 +283,11 @@ class Memory:
             below: also search the namespaces below this one.
             where: only what this filter is true of, such as `{"speaker": "Mara", "metadata.topic": {"in": ["billing"]}}`. It
                 holds before any limit; docs/retrieval.md has the fields and operators.
+            unit: what a hit is: a `"message"` or record by itself; a `"turn"`, which is a user message with what follows it; a
+                `"session"`, which is a thread; or a `"record"` alone. A turn or session has the score of its best member and
+                tells its `members`.
+            budget: tokens that the lines of all hits may take, each as a context shows it. Without `k`, as many hits as fit.
+                Long ones are cut to their best passage (`Hit.shown`); `left_out` of the result says what did not fit.
 
         Raises:
             InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type.
@@ -285,18 +295,55 @@ class Memory:
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        if not isinstance(query, str):
-            raise InvalidInput("query", f"a {type(query).__name__}", "pass a string")
-        passing = filter_of(where)
+        wanted = _wanted(query, k, kinds, where, unit, budget)
         derive(self._engine, self._namespace)
-        return recall_from(
-            self._engine,
-            Scope(self._namespace, below),
-            query,
-            k=k,
-            kinds=None if kinds is None else tuple(kinds),
-            where=passing,
-        )
+        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+
+    def why(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+        where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
+    ) -> Why:
+        """`recall`, explained: what was looked for, what ran, and of each hit its places by words and by meaning alone, the
+        terms it holds, its neighbours, and what each leg added or took. `result` is what `recall` returns.
+        """
+        from bethink.steps.why import why
+
+        wanted = _wanted(query, k, kinds, where, unit, budget)
+        derive(self._engine, self._namespace)
+        return why(self._engine, Scope(self._namespace, below), query, wanted)
+
+    def why_not(
+        self,
+        item_id: str,
+        query: str,
+        k: int | None = None,
+        *,
+        kinds: Sequence[Searchable] | None = None,
+        below: bool = False,
+        where: Where | None = None,
+        unit: Unit = "message",
+        budget: int | None = None,
+    ) -> WhyNot:
+        """At which step of such a `recall` a message or record falls out, by how much, and what would have it found.
+
+        Args:
+            item_id: of the message or the record; a record's short mark will do (`mem:3f2a9c1d`).
+
+        What is in another namespace, and not below this one, is as if it were not there.
+        """
+        from bethink.steps.why import why_not
+
+        check_text(item_id, "item_id")
+        wanted = _wanted(query, k, kinds, where, unit, budget)
+        derive(self._engine, self._namespace)
+        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
@@ -534,3 +581,17 @@ def _embedder(given: object) -> Embedder | None:
         fix = f"pass an Embedder, None, or one of: {CHOICES}; for a function: embedder_from(function, name=...)"
         raise InvalidInput("embedder", f"a {type(given).__name__} without `embed`", fix)
     return cast("Embedder | None", given)
+
+
+def _wanted(
+    query: str,
+    k: int | None,
+    kinds: Sequence[Searchable] | None,
+    where: Where | None,
+    unit: Unit,
+    budget: int | None,
+) -> Wanted:
+    """What is asked of a recall, checked before anything is read."""
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"a {type(query).__name__}", "pass a string")
+    return Wanted(k=k, kinds=None if kinds is None else tuple(kinds), where=filter_of(where), unit=unit, budget=budget)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bethink import Memory, Settings
+from bethink import Memory, Settings, WhyNot
 from bethink.cli.app import app
 from bethink.cli.render import around
 from bethink.models.minilm import MiniLM
@@ -27,7 +27,7 @@ VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
     *("summaries", "expand"),
-    *("context", "replay", "recall", "profile", "store", "cite"),
+    *("context", "replay", "recall", "why", "profile", "store", "cite"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
     *(
         "bench",
@@ -42,6 +42,7 @@ VERBS = (
         "bench tokens",
     ),
 )
+_RECALL = {"hits", "pending", "empty_reason", "legs", "tokens", "left_out"}
 CHAT = [
     {"role": "system", "content": "You plan trips."},
     {"role": "user", "content": "My name is Ada. I live in Porto and I'm allergic to peanuts."},
@@ -163,7 +164,10 @@ def test_version() -> None:
                 "messages",
             },
         ),
-        (["recall", "Where does she live?", "-k", "2"], {"hits", "pending", "empty_reason", "legs"}),
+        (["recall", "Where does she live?", "-k", "2"], _RECALL),
+        (["recall", "Where does she live?", "--why", "--budget", "300", "--unit", "turn"], _RECALL | {"why"}),
+        (["why", "Where does she live?"], _RECALL | {"why"}),
+        (["why", "Where does she live?", "--not", "nothing"], set(WhyNot.__struct_fields__)),
         (["profile", "--history"], {"subject", "entries", "history"}),
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
@@ -257,6 +261,29 @@ def test_a_citation_counts_by_id_and_by_mark(shell: Shell) -> None:
     record = shell.json("store", "Prefers aisle seats.")["record"]
     shell.text("cite", record["id"])
     assert shell.json("cite", f"[mem:{record['id'][-8:]}]")["records"][0]["access_count"] == 2
+
+
+def test_a_recall_keeps_to_a_budget_and_says_what_did_not_fit(shell: Shell) -> None:
+    found = shell.json("recall", "peanuts", "--budget", "40")
+    assert found["tokens"] == sum(hit["tokens"] for hit in found["hits"]) <= 40
+    assert f"{found['tokens']} tokens; {len(found['left_out'])} line" in shell.text("recall", "peanuts", "--budget", "40")
+
+
+def test_a_turn_is_shown_with_what_belongs_to_it(shell: Shell) -> None:
+    assert "assistant: Noted." in shell.text("recall", "peanuts", "--unit", "turn")
+
+
+def test_why_shows_what_was_looked_for_and_the_places_of_each_hit(shell: Shell) -> None:
+    shown = shell.text("why", "allergic to peanuts")
+    assert "by words" in shown
+    assert "peanut" in shown
+    assert shown == shell.text("recall", "allergic to peanuts", "--why")
+
+
+def test_why_not_names_the_step_and_what_would_change_it(shell: Shell) -> None:
+    message = shell.json("show", "trip", "--all")["messages"][3]["id"]
+    shown = shell.text("why", "moved to Ghent", "--not", message, "--where", '{"role": "assistant"}')
+    assert 'Fell out at: filter. The filter is not true of it: role eq "assistant"; it has "user".' in " ".join(shown.split())
 
 
 def test_a_pinned_note_is_in_every_context(shell: Shell) -> None:
@@ -478,6 +505,7 @@ def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None
         ["expand", "t", "n"],
         ["context", "t"],
         ["recall", "q"],
+        ["why", "q"],
         ["profile"],
         ["check"],
         ["stats"],

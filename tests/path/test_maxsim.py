@@ -23,6 +23,7 @@ from bethink.models.cached import CachedTokenEmbedder
 from bethink.retrieval.legs import neighbours
 from bethink.retrieval.maxsim import maxsim, packed
 from bethink.retrieval.rank import Ranker
+from bethink.retrieval.rerank import Reranker
 from bethink.storage.base import Candidate
 from bethink.testing.doubles import HashEmbedder, HashTokenEmbedder
 
@@ -140,6 +141,16 @@ def test_it_orders_and_does_not_decide_whether_there_is_an_answer() -> None:
 
     for query in (QUESTION, "potato rain", "Was the firmware fixed?", "nothing of the kind"):
         assert len(found(ON, query)) == len(found(Settings(), query))
+
+
+@pytest.mark.parametrize("ranker", [Ranker(), Ranker(reranker=Reranker())])
+def test_why_tells_of_the_ranking_that_recall_gives(ranker: Ranker) -> None:
+    with closing(said(Memory(embedder=Letters(), settings=ON, ranker=ranker))) as memory:
+        result, told = memory.recall(QUESTION), memory.why(QUESTION)
+        assert [hit.scores for hit in told.result] == [hit.scores for hit in result]
+        assert [each.placed.rank for each in told.hits] == list(range(1, len(result) + 1))
+        assert len(result) > 1
+        assert memory.why_not(result[-1].id, QUESTION, len(result) - 1).step == "k"
 
 
 def test_a_weight_of_nothing_leaves_it_out() -> None:

@@ -20,6 +20,7 @@ from bethink.messages import Message, Trust
 from bethink.models import TokenCounter
 from bethink.models.tokens import truncate
 from bethink.records import AnyRecord, Node, ReceiptLine, StateEntry, Summary
+from bethink.retrieval.hits import excerpt
 
 __all__ = [
     "BLOCK",
@@ -169,7 +170,7 @@ def item_of_message(
     scores: Mapping[str, float],
     cut: tuple[int, int] | None = None,
 ) -> Item:
-    """A message quoted as a recalled line; a long one is shown up to a boundary."""
+    """A message quoted as a recalled line; a long one is shown by `cut`, or else up to a boundary."""
     if cut is None:
         shown = truncate(text, _RECALLED_LINE_TOKENS, counter)
         cut = (0, len(shown)) if len(shown) < len(text) else None
@@ -177,7 +178,7 @@ def item_of_message(
         section="recalled",
         of="message",
         id=message_id,
-        text=text if cut is None else text[cut[0] : cut[1]] + " …",
+        text=excerpt(text, cut),
         at=at,
         trust=trust,
         speaker=speaker,

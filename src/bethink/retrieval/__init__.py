@@ -5,6 +5,10 @@
     rank     candidates and their statistics → hits, each with its scores
     legs     the words and the meaning of a candidate and of the messages around it, as numbers
     passages a long text by its best passage
+    recall   the order of it: a search, and its answer
+    grouping hits as turns and sessions
+    packing  what of it fits into a budget
+    why      a hit explained, and what became of anything else
 
 A store finds candidates (`storage.base.Search`); everything that decides their order is here and pure.
 """

@@ -33,7 +33,8 @@ from bethink.errors import InvalidInput
 from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
-from bethink.retrieval.rerank import Reranker, reranked
+from bethink.retrieval.hits import LeftOut, Member, excerpt
+from bethink.retrieval.rerank import Reranker, corrected
 from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Hit", "Ranker", "RecallResult", "rank", "speakers_in", "without_names"]
+__all__ = ["Hit", "Ranker", "RecallResult", "Scored", "Weighed", "rank", "ranking", "speakers_in", "weighed", "without_names"]
 
 _NAME, _VERSION = "legs", 3
 _COMPARED = 48
@@ -157,6 +158,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         id: the message's or the record's.
         score: 0 to 1, higher is better, to six decimals.
         scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.rank`.
+        cut: which characters of `text` a budget has room for; None for all. `shown` is that passage.
+        tokens: of its line in a context, and of those of its members; 0 where no budget was given.
+        members: what belongs to its turn or session, in order; () where each hit is a unit of its own.
     """
 
     kind: Literal["message"] | RecordKind
@@ -170,6 +174,14 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     score: float
     scores: dict[str, float]
+    cut: tuple[int, int] | None = None
+    tokens: int = 0
+    members: tuple[Member, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What of the text there is room for, with `…` where something is left out."""
+        return excerpt(self.text, self.cut)
 
 
 class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,6 +192,8 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         empty_reason: why there is no hit; "" when there is one.
         legs: which ran: "lexical", "dense", "tokens".
         needed: what the best hit had to come to: the threshold for this query.
+        tokens: of all lines, where a budget was given.
+        left_out: what the budget had no room for, in the order of rank.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -187,6 +201,8 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     empty_reason: str = ""
     legs: tuple[str, ...] = ()
     needed: float = 0.0
+    tokens: int = 0
+    left_out: tuple[LeftOut, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -202,7 +218,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.hits[index]
 
 
-class _Scored(msgspec.Struct, frozen=True, gc=False):
+class Scored(msgspec.Struct, frozen=True, gc=False):
     """A candidate with what each leg came to, None for one that did not run; together they are `score`."""
 
     candidate: Candidate
@@ -212,17 +228,19 @@ class _Scored(msgspec.Struct, frozen=True, gc=False):
     speaker: float
     form: float
     time: float
-    tokens: float
     score: float
     worth: float
     """What is compared with a threshold."""
+    tokens: float = 0.0
+    learned: float = 0.0
 
     @property
     def scores(self) -> dict[str, float]:
         """Of each leg that ran, or that added or took something."""
         dense = {} if self.dense is None else {"dense": self.dense}
         told = {"lexical": self.lexical, **dense}
-        rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time, "tokens": self.tokens}
+        rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time}
+        rest |= {"tokens": self.tokens, "learned": self.learned}
         return told | {leg: value for leg, value in rest.items() if value}
 
 
@@ -262,44 +280,108 @@ def rank(
     dense = any(candidate.cosine is not None for candidate in found.candidates)
     compared = tokens is not None and bool(ranker.tokens)
     legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * compared
-    # Here and not above: whoever only names a Ranker needs no numpy.
+    asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
+    scored = _scored(found, query, names, asked, cues, ranker, tokens)
+    if not scored or max([each.worth for each in scored]) < asked.needed:
+        why = _why_nothing(found, query, scored, asked.needed)
+        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=asked.needed)
+    ranked = _ordered(scored, now, ranker if compared else None, least=asked.least)
+    hits = tuple([_hit(each) for each in ranked[:k]])
+    return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=asked.needed)
+
+
+class Weighed(msgspec.Struct, frozen=True):
+    """What ranking makes of a query, given what was found.
+
+    Attributes:
+        weights: how telling each term is, as a share of the whole query.
+        spoken: what is given at least to what was said at a time that the query names.
+        leniency: the part of a threshold that this query has to pass.
+        needed: what one of the hits must be worth so that there are any.
+        least: what each of them must be worth.
+    """
+
+    weights: dict[str, float]
+    spoken: float
+    leniency: float
+    needed: float
+    least: float
+
+
+def weighed(
+    found: Found,
+    query: str,
+    terms: tuple[str, ...],
+    *,
+    names: frozenset[str],
+    cues: Sequence[TimeCue],
+    beside: bool,
+    ranker: Ranker,
+) -> Weighed:
+    """What `rank` makes of a query; for the arguments see there."""
     from bethink.retrieval.legs import leniency, term_weights
 
     dated = _dated(query, names, terms, cues)
     parts = {term: ranker.asking for term in terms if term in asking_terms()} | dict.fromkeys(dated, ranker.dated)
     weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
-    spoken = _SPOKEN if dated and parts.keys() >= set(terms) else 0.0
-    threshold = (ranker.threshold if dense else ranker.lexical_threshold) * leniency(weights)
-    scored = _scored(found, query, names, weights, cues, spoken, ranker)
-    if tokens is not None and compared:
-        scored = _compared(found, scored, tokens, ranker)
+    dense = any(candidate.cosine is not None for candidate in found.candidates)
+    part = leniency(weights)
+    threshold = (ranker.threshold if dense else ranker.lexical_threshold) * part
     least = threshold * ranker.tail
-    needed = round(least if beside else threshold, 6)
-    if not scored or max([each.worth for each in scored]) < needed:
-        why = _why_nothing(found, query, scored, needed)
-        return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=needed)
-    ranked = _once(_in_order([each for each in scored if each.worth >= least], now))
-    if ranker.reranker is not None and compared:
-        hits = reranked([_hit(each) for each in ranked], ranker.reranker)[:k]
-    else:
-        hits = [_hit(each) for each in ranked[:k]]
-    return RecallResult(hits=tuple(hits), pending=found.pending, legs=legs, needed=needed)
+    return Weighed(
+        weights=weights,
+        spoken=_SPOKEN if dated and parts.keys() >= set(terms) else 0.0,
+        leniency=part,
+        needed=round(least if beside else threshold, 6),
+        least=least,
+    )
+
+
+def ranking(
+    found: Found,
+    query: str,
+    terms: tuple[str, ...],
+    *,
+    names: frozenset[str] = frozenset(),
+    cues: Sequence[TimeCue] = (),
+    now: datetime,
+    ranker: Ranker = DEFAULT,
+    tokens: NDArray[np.int8] | None = None,
+) -> list[Scored]:
+    """All that was found, in the order of `rank`, whatever its threshold."""
+    asked = weighed(found, query, terms, names=names, cues=cues, beside=False, ranker=ranker)
+    scored = _scored(found, query, names, asked, cues, ranker, tokens)
+    return _ordered(scored, now, ranker if tokens is not None and ranker.tokens else None)
+
+
+def _ordered(scored: list[Scored], now: datetime, ranker: Ranker | None, *, least: float = -1.0) -> list[Scored]:
+    """Those that are worth enough, best first; corrected, where the ranker that compared tokens is given and has a reranker."""
+    if ranker is None or ranker.reranker is None:
+        return _once(_in_order([each for each in scored if each.worth >= least], now))
+    ranked = _once(_in_order(scored, now))
+    hits = corrected([_hit(each) for each in ranked], ranker.reranker)
+    changed = [
+        msgspec.structs.replace(each, score=hit.score, learned=hit.scores["learned"])
+        for each, hit in zip(ranked, hits, strict=True)
+    ]
+    return [each for each in sorted(changed, key=lambda each: -each.score) if each.worth >= least]
 
 
 def _scored(
     found: Found,
     query: str,
     named: frozenset[str],
-    weights: dict[str, float],
+    asked: Weighed,
     cues: Sequence[TimeCue],
-    spoken: float,
     ranker: Ranker,
-) -> list[_Scored]:
+    tokens: NDArray[np.int8] | None,
+) -> list[Scored]:
+    # Here and not above: whoever only names a Ranker needs no numpy.
     from bethink.retrieval.legs import legs_of
 
     asks_when, asks_reply = bool(_WHEN.search(query)), bool(_REPLY.search(query))
     scored = []
-    for candidate, lexical, dense, context in legs_of(found, weights, ranker):
+    for candidate, lexical, dense, context in legs_of(found, asked.weights, ranker):
         total = lexical + context + (dense or 0.0)
         speaker = form = time = nearby = 0.0
         if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
@@ -311,7 +393,7 @@ def _scored(
         # The time of a record is when it was made, perhaps long after what it tells of was said.
         if cues and candidate.kind == "message":
             within = _said_within(candidate.at, cues)
-            time = ranker.time * time_score(candidate.at, cues) + max(0.0, spoken - total) * within
+            time = ranker.time * time_score(candidate.at, cues) + max(0.0, asked.spoken - total) * within
             total += time
             nearby = 0.0 if within else time
         score, worth = total, total - nearby
@@ -321,8 +403,8 @@ def _scored(
             lexical, context, speaker, form, time = (leg * scale for leg in (lexical, context, speaker, form, time))
             dense = None if dense is None else dense * scale
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        scored.append(_Scored(candidate, lexical, dense, context, speaker, form, time, 0.0, round(score, 6), round(worth, 6)))
-    return scored
+        scored.append(Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
+    return scored if tokens is None or not ranker.tokens else _compared(found, scored, tokens, ranker)
 
 
 _SPOKEN = 1 / 3
@@ -341,7 +423,7 @@ def _dated(query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequ
     return [term for term in terms if term not in others]
 
 
-def _compared(found: Found, scored: list[_Scored], query: NDArray[np.int8], ranker: Ranker) -> list[_Scored]:
+def _compared(found: Found, scored: list[Scored], query: NDArray[np.int8], ranker: Ranker) -> list[Scored]:
     """With what the best of them have for answering the query token by token."""
     from bethink.retrieval.legs import answers
 
@@ -352,7 +434,7 @@ def _compared(found: Found, scored: list[_Scored], query: NDArray[np.int8], rank
     return changed
 
 
-def _with_tokens(scored: _Scored, tokens: float) -> _Scored:
+def _with_tokens(scored: Scored, tokens: float) -> Scored:
     before = scored.lexical + (scored.dense or 0.0) + scored.context
     if before:
         # Who said it, and its form, count for this as well.
@@ -402,8 +484,8 @@ def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranke
     return max(-1.0, share)
 
 
-def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
-    def place(each: _Scored) -> tuple[float, float, str, Namespace, str, int]:
+def _in_order(scored: Iterable[Scored], now: datetime) -> list[Scored]:
+    def place(each: Scored) -> tuple[float, float, str, Namespace, str, int]:
         candidate = each.candidate
         at = min(candidate.at, now).timestamp()
         return -each.score, -at, candidate.id, candidate.namespace, candidate.thread_id or "", candidate.seq
@@ -411,15 +493,15 @@ def _in_order(scored: Iterable[_Scored], now: datetime) -> list[_Scored]:
     return sorted(scored, key=place)
 
 
-def _once(scored: Iterable[_Scored]) -> list[_Scored]:
+def _once(scored: Iterable[Scored]) -> list[Scored]:
     """Each message once, where it ranks best."""
-    first: dict[tuple[Namespace, str, str], _Scored] = {}
+    first: dict[tuple[Namespace, str, str], Scored] = {}
     for each in scored:
         first.setdefault((each.candidate.namespace, each.candidate.id, each.candidate.text), each)
     return list(first.values())
 
 
-def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: float) -> str:
+def _why_nothing(found: Found, query: str, ranked: list[Scored], threshold: float) -> str:
     if not found.units:
         return "nothing is stored here"
     if not query.strip():
@@ -430,7 +512,7 @@ def _why_nothing(found: Found, query: str, ranked: list[_Scored], threshold: flo
     return f"the best of {len(ranked)} candidates scores {best:.2f}, below the threshold of {threshold:.2f}"
 
 
-def _hit(scored: _Scored) -> Hit:
+def _hit(scored: Scored) -> Hit:
     candidate = scored.candidate
     return Hit(
         kind=candidate.kind,

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from bethink.models import Embedder, TokenEmbedder, embed_queries
 from bethink.retrieval.dates import TimeCue, time_cues
-from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
+from bethink.retrieval.rank import Ranker, RecallResult, Weighed, rank, speakers_in, weighed, without_names
 from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Compare, Filter, Found, InView, Or, Scope, Search
 
-__all__ = ["Searchable", "recall"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Looked", "Searchable", "answer", "look", "recall", "weighed_for"]
 
 replace = msgspec.structs.replace
 
@@ -43,6 +47,104 @@ _TOLD_WITHIN = timedelta(days=7)
 """So long people speak of what has happened."""
 
 
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of searching for a query: all that ranking needs, and what `why` tells of it.
+
+    Attributes:
+        query: what was read of it (`terms.query_part`).
+        names: of people who speak here, and whom it names.
+        request: the first search; `then`, what was said at a time that the query names, was asked for once more.
+        tokens: vectors of its tokens, where those are compared.
+    """
+
+    query: str
+    names: frozenset[str]
+    terms: tuple[str, ...]
+    cues: tuple[TimeCue, ...]
+    request: Search
+    then: Filter | None
+    found: Found
+    tokens: NDArray[np.int8] | None = None
+
+    @property
+    def beside(self) -> bool:
+        """Whether there is something in view, which was not looked for."""
+        return self.request.in_view is not None
+
+
+def look(
+    query: str,
+    *,
+    scope: Scope,
+    search: Callable[[Search], Found],
+    speakers: Callable[[Scope], tuple[str, ...]],
+    embedder: Embedder | None,
+    of_tokens: TokenEmbedder | None = None,
+    k: int,
+    now: datetime,
+    kinds: tuple[Searchable, ...] | None = None,
+    in_view: InView | None = None,
+    where: Filter | None = None,
+    span: Callable[[str], AbstractContextManager[object]] = nullcontext,
+) -> Looked:
+    """Search for what may answer a query; see `recall`."""
+    query = query_part(query)
+    names = speakers_in(query, speakers(scope))
+    terms = query_terms(query, names=names)
+    cues = time_cues(query, now=now)
+    vector = tokens = None
+    if embedder is not None and query.strip():
+        with span("recall.embed"):
+            nameless = [without_names(query, names)]
+            if of_tokens is not None:
+                tokens = of_tokens.embed_tokens(nameless).tokens[0]
+            vector = embed_queries(embedder, nameless)[0].tobytes()
+    with span("recall.search"):
+        request = Search(
+            scope=scope,
+            terms=terms,
+            vector=vector,
+            kinds=kinds or _KINDS,
+            limit=max(_CANDIDATES, k),
+            around=_AROUND,
+            in_view=in_view,
+            where=where,
+            tokens=None if of_tokens is None else of_tokens.token_fingerprint,
+        )
+        found = search(request)
+        if (then := _said_then(cues)) is not None:
+            at_the_time = then if where is None else where & then
+            found = _joined(found, search(replace(request, limit=_AT_THE_TIME, around=0, where=at_the_time)))
+    return Looked(query=query, names=names, terms=terms, cues=cues, request=request, then=then, found=found, tokens=tokens)
+
+
+def weighed_for(looked: Looked, ranker: Ranker) -> Weighed:
+    """What ranking makes of the query."""
+    return weighed(
+        looked.found, looked.query, looked.terms, names=looked.names, cues=looked.cues, beside=looked.beside, ranker=ranker
+    )
+
+
+def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime) -> RecallResult:
+    """The at most `k` best of what was found, or none with the reason."""
+    found, query = looked.found, looked.query
+    ranked = rank(
+        found,
+        query,
+        looked.terms,
+        names=looked.names,
+        cues=looked.cues,
+        beside=looked.beside,
+        k=k,
+        now=now,
+        ranker=ranker,
+        tokens=looked.tokens,
+    )
+    if looked.request.where is not None and found.units and query.strip() and not found.candidates:
+        return replace(ranked, empty_reason="nothing that passes the filter matches the query")
+    return ranked
+
+
 def recall(
     query: str,
     *,
@@ -64,41 +166,22 @@ def recall(
     be far from the best of all by its words. Each step is done within the `span` of its name. Any text is a query; of a very
     long one its ends are read (`terms.query_part`). `of_tokens` is `embedder`, where tokens are to be compared as well.
     """
-    query = query_part(query)
-    names = speakers_in(query, speakers(scope))
-    terms = query_terms(query, names=names)
-    cues = time_cues(query, now=now)
-    vector = tokens = None
-    if embedder is not None and query.strip():
-        with span("recall.embed"):
-            nameless = [without_names(query, names)]
-            if of_tokens is not None:
-                tokens = of_tokens.embed_tokens(nameless).tokens[0]
-            vector = embed_queries(embedder, nameless)[0].tobytes()
-    limit = max(_CANDIDATES, k)
-    with span("recall.search"):
-        request = Search(
-            scope=scope,
-            terms=terms,
-            vector=vector,
-            kinds=kinds or _KINDS,
-            limit=limit,
-            around=_AROUND,
-            in_view=in_view,
-            where=where,
-            tokens=None if of_tokens is None else of_tokens.token_fingerprint,
-        )
-        found = search(request)
-        if (then := _said_then(cues)) is not None:
-            at_the_time = then if where is None else where & then
-            found = _joined(found, search(replace(request, limit=_AT_THE_TIME, around=0, where=at_the_time)))
+    looked = look(
+        query,
+        scope=scope,
+        search=search,
+        speakers=speakers,
+        embedder=embedder,
+        of_tokens=of_tokens,
+        k=k,
+        now=now,
+        kinds=kinds,
+        in_view=in_view,
+        where=where,
+        span=span,
+    )
     with span("recall.rank"):
-        ranked = rank(
-            found, query, terms, names=names, cues=cues, beside=in_view is not None, k=k, now=now, ranker=ranker, tokens=tokens
-        )
-    if where is not None and found.units and query.strip() and not found.candidates:
-        return replace(ranked, empty_reason="nothing that passes the filter matches the query")
-    return ranked
+        return answer(looked, ranker=ranker, k=k, now=now)
 
 
 def _said_then(cues: tuple[TimeCue, ...]) -> Filter | None:

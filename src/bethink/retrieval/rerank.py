@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bethink.retrieval.rank import Hit
 
-__all__ = ["FEATURES", "Reranker", "features", "reranked"]
+__all__ = ["FEATURES", "Reranker", "corrected", "features", "reranked"]
 
 FEATURES = (
     *("lexical", "dense", "context", "speaker", "form", "time", "tokens"),
@@ -81,8 +81,8 @@ def features(hits: Sequence[Hit]) -> NDArray[np.float64]:
     return np.array(rows, dtype=np.float64).reshape(len(hits), len(FEATURES))
 
 
-def reranked(hits: Sequence[Hit], reranker: Reranker) -> list[Hit]:
-    """The hits in the order of their corrected scores; equal ones stay in theirs. A score stays within 0 and 1."""
+def corrected(hits: Sequence[Hit], reranker: Reranker) -> list[Hit]:
+    """The hits with their corrected scores, in the order given. A score stays within 0 and 1."""
     import numpy as np
 
     # By rows: a product of matrices may sum in another order on another machine.
@@ -91,4 +91,9 @@ def reranked(hits: Sequence[Hit], reranker: Reranker) -> list[Hit]:
     for hit, more in zip(hits, learned, strict=True):
         score = round(min(1.0, max(0.0, hit.score + more)), 6)
         changed.append(msgspec.structs.replace(hit, score=score, scores=hit.scores | {"learned": score - hit.score}))
-    return sorted(changed, key=lambda hit: -hit.score)
+    return changed
+
+
+def reranked(hits: Sequence[Hit], reranker: Reranker) -> list[Hit]:
+    """The hits in the order of their corrected scores; equal ones stay in theirs."""
+    return sorted(corrected(hits, reranker), key=lambda hit: -hit.score)

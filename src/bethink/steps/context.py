@@ -30,6 +30,7 @@ from bethink.messages import Message, ranges
 from bethink.models.measure import Measure
 from bethink.records import AnyRecord, Insight, Receipt
 from bethink.settings import Oversize, check_choice
+from bethink.steps.answer import Wanted
 from bethink.steps.derive import derive
 from bethink.steps.folded import folded_lines, with_changes
 from bethink.steps.handoff import handed_items
@@ -245,7 +246,7 @@ def _lines(
 def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
     """The best answers to a query that are not in view."""
     scope = Scope(in_view.namespace)
-    hits = recall_from(engine, scope, query, in_view=in_view, go_on=True)
+    hits = recall_from(engine, scope, query, Wanted(in_view=in_view, passages=True), go_on=True)
     # A hit says all of a message that a line shows; a record has sources and times of its own.
     found = [hit.id for hit in hits if hit.kind != "message"]
     records: dict[str, AnyRecord] = {record_id: known[record_id] for record_id in found if record_id in known}
@@ -266,6 +267,7 @@ def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[
                 counter=measure,
                 reason=reason,
                 scores=hit.scores,
+                cut=hit.cut,
             )
             items.append(item)
         elif hit.id in records:

@@ -6,61 +6,33 @@ All of it is of one space (see `storage.base.spaces`): the one that the engine's
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TypeAlias
-
-import msgspec
 
 from bethink.engine import Bound, Engine
 from bethink.errors import Conflict, EmbedderMismatch, EmbeddingFailed
 from bethink.models import Embedder
 from bethink.retrieval.rank import RecallResult
-from bethink.retrieval.recall import Searchable, recall
-from bethink.storage.base import Filter, Found, InView, Pending, Put, Scan, Scope, Search, TokenVectors
+from bethink.steps.answer import Wanted, answered, look_for
+from bethink.storage.base import Pending, Put, Scan, Scope, TokenVectors
 
-__all__ = ["embed_pending", "recall_from", "reembed"]
+__all__ = ["embed_pending", "embed_some", "recall_from", "reembed"]
 
 Progress: TypeAlias = Callable[[int], None]
 """Is told each number of vectors that were made."""
 
 
-def recall_from(
-    engine: Engine,
-    scope: Scope,
-    query: str,
-    *,
-    k: int | None = None,
-    kinds: tuple[Searchable, ...] | None = None,
-    in_view: InView | None = None,
-    where: Filter | None = None,
-    go_on: bool = False,
-) -> RecallResult:
-    """The best answers to a query within a scope that pass a filter and are not in view, or none, with the reason.
+def recall_from(engine: Engine, scope: Scope, query: str, wanted: Wanted, *, go_on: bool = False) -> RecallResult:
+    """The best answers to a query within a scope, as asked for, or none, with the reason.
 
     With `go_on`, an embedder that fails is done without: words alone are searched, and the turn that is being made says so.
     """
 
     def found(bound: Bound | None) -> RecallResult:
-        with engine.telemetry.span("recall.embed"):
-            _embed(engine, bound, scope, limit=engine.settings.embed_at_recall)
+        embed_some(engine, bound, scope)
         return by(bound)
 
     def by(bound: Bound | None) -> RecallResult:
-        return recall(
-            query,
-            scope=scope,
-            search=partial(_search, engine, bound),
-            speakers=engine.store.speakers,
-            embedder=None if bound is None else bound.embedder,
-            of_tokens=None if bound is None else bound.of_tokens,
-            ranker=engine.ranker,
-            now=engine.clock.now(),
-            k=engine.settings.recall_limit if k is None else k,
-            kinds=kinds,
-            in_view=in_view,
-            where=where,
-            span=engine.telemetry.span,
-        )
+        return answered(engine, look_for(engine, bound, scope, query, wanted), wanted)
 
     with engine.telemetry.span("recall", namespace=scope.namespace) as span:
         try:
@@ -74,9 +46,10 @@ def recall_from(
     return hits
 
 
-def _search(engine: Engine, bound: Bound | None, request: Search) -> Found:
-    """Among vectors of the space that the query's is of."""
-    return engine.store.search(request if bound is None else msgspec.structs.replace(request, space=bound.space))
+def embed_some(engine: Engine, bound: Bound | None, scope: Scope) -> None:
+    """What a recall embeds of what waits: at most `settings.embed_at_recall` units."""
+    with engine.telemetry.span("recall.embed"):
+        _embed(engine, bound, scope, limit=engine.settings.embed_at_recall)
 
 
 def embed_pending(engine: Engine, scope: Scope, *, progress: Progress | None = None) -> int:

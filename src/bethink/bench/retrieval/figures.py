@@ -6,7 +6,7 @@ A context would show a message it recalls as one line, with who said it and when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from statistics import fmean, median, quantiles
 
@@ -28,7 +28,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """Of one question, or the means over many; from 0 to 1, greater is better. See `metrics` for the formulas.
 
     Figures without "session" in their name are of turns, and None where no evidence is known by turns. A session stands where
-    its best turn stands.
+    its best turn stands. `evidence_within` takes whole messages by rank; `packed_within` is what a recall with that budget
+    returned, of bethink alone: a message counts that was cut to a passage.
     """
 
     recall_at_5: float | None = None
@@ -53,6 +54,11 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     evidence_within_1000_tokens: float | None = None
     evidence_within_2000_tokens: float | None = None
     evidence_within_4000_tokens: float | None = None
+    packed_within_250_tokens: float | None = None
+    packed_within_500_tokens: float | None = None
+    packed_within_1000_tokens: float | None = None
+    packed_within_2000_tokens: float | None = None
+    packed_within_4000_tokens: float | None = None
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,15 +104,28 @@ class Talk(msgspec.Struct, frozen=True):
         )
 
 
-def judge(question: Question, talk: Talk, best: Sequence[Found], deep: Sequence[Found], count: Callable[[str], int]) -> Scores:
+def judge(
+    question: Question,
+    talk: Talk,
+    best: Sequence[Found],
+    deep: Sequence[Found],
+    count: Callable[[str], int],
+    packed: Mapping[int, Sequence[Found]] | None = None,
+) -> Scores:
     """How good a ranking is for a question.
 
     Args:
         best: what a query for 10 returned; figures "at" 5 and 10 of turns are of it.
         deep: what a query for many returned; all others are of it.
         count: tokens of a text.
+        packed: by budget, what a query for as much as fits into it returned.
     """
-    return Scores(**_of_turns(question, talk, best, deep, count), **_of_sessions(question, talk, deep))
+    turns = {budget: [talk.turns[each.index] for each in found] for budget, found in (packed or {}).items() if question.turns}
+    within = {
+        f"packed_within_{budget}_tokens": metrics.recall_at(names, question.turns, max(1, len(names)))
+        for budget, names in turns.items()
+    }
+    return Scores(**_of_turns(question, talk, best, deep, count), **_of_sessions(question, talk, deep), **within)
 
 
 def _of_turns(

@@ -2,7 +2,8 @@
 
 For each case, one system after the other takes the conversation in and is asked; so all meet the same machine within minutes.
 Each question is asked twice: for 10, on the clock, with the query embedded anew, and for `DEPTH`, which figures of sessions and
-budgets need. bethink is also asked with its threshold on, and what other conversations would ask (`threshold`).
+budgets need. bethink is also asked for what fits into each budget; with its threshold on; and what other conversations would
+ask (`threshold`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from time import perf_counter, process_time
 
 import msgspec
 
-from bethink.bench.retrieval.figures import Asked, Talk, judge
+from bethink.bench.retrieval.figures import BUDGETS, Asked, Talk, judge
 from bethink.bench.retrieval.questions import ADVERSARIAL, Case, Question, Session, unrelated
 from bethink.bench.retrieval.systems import Bethink, Found, System
 from bethink.bench.retrieval.threshold import Probe
@@ -112,7 +113,8 @@ def _ask(
         best = system.ask(question, _K)
         seconds, cpu = perf_counter() - started, process_time() - cpu
     deep = system.ask(question, DEPTH)
-    scores = judge(question, talk, best, deep, count)
+    packed = {budget: system.packed(question, budget) for budget in BUDGETS} if isinstance(system, Bethink) else None
+    scores = judge(question, talk, best, deep, count, packed)
     return Asked(case=case, category=question.category, scores=scores, seconds=seconds, cpu=cpu)
 
 

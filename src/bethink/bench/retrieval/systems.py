@@ -121,12 +121,16 @@ class Bethink:
         own = self._ranker.threshold if "dense" in result.legs else self._ranker.lexical_threshold
         return self._found(result), result.needed / own if own else 1.0
 
-    def _recall(self, memory: Memory, question: Question, k: int) -> RecallResult:
+    def packed(self, question: Question, budget: int) -> list[Found]:
+        """As many as fit into a budget, no threshold."""
+        return self._found(self._recall(self._ranking, question, budget=budget))
+
+    def _recall(self, memory: Memory, question: Question, k: int | None = None, *, budget: int | None = None) -> RecallResult:
         self._clock.set(question.at or self._end)
-        return memory.recall(question.text, k, kinds=["message"])
+        return memory.recall(question.text, k, kinds=["message"], budget=budget)
 
     def _found(self, result: RecallResult) -> list[Found]:
-        return [Found(self._place[hit.thread_id or "", hit.seq], hit.text, hit.score) for hit in result]
+        return [Found(self._place[hit.thread_id or "", hit.seq], hit.shown, hit.score) for hit in result]
 
     def close(self) -> None:
         self._ranking.close()

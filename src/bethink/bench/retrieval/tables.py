@@ -31,6 +31,7 @@ _RANKING = {
     "session Hit@1": "session_hit_at_1",
 }
 _WITHIN = {f"{budget:,} tokens": f"evidence_within_{budget}_tokens" for budget in BUDGETS}
+_PACKED = {name: f"packed_{figure.removeprefix('evidence_')}" for name, figure in _WITHIN.items()}
 _EVERY = 2  # of the curve, every so many thresholds are shown
 _END = "<!-- end -->\n"
 
@@ -84,7 +85,7 @@ def _tables(made: Report) -> Iterator[_Rows]:
     ]
     yield [
         ["evidence within", "on", *_WITHIN, "p50 ms", "p95 ms", "CPU ms", "index s"],
-        *([name, on, *_shares(each, _WITHIN), *_times(each)] for name, on, each in found),
+        *(row for name, on, each in found for row in _within(name, on, each)),
     ]
     categories = {**made.by_category, **({ADVERSARIAL: made.adversarial} if made.adversarial else {})}
     yield [
@@ -106,6 +107,14 @@ def _systems(made: Report) -> Iterator[tuple[str, str, Figures]]:
         yield from ((name, "all", each) for name, each in summaries.items())
     for group in made.groups:
         yield from ((name, group, each.groups[group]) for name, each in summaries.items() if group in each.groups)
+
+
+def _within(name: str, on: str, of: Figures) -> Iterator[list[str]]:
+    """By rank, and below it what a recall with the budget returns."""
+    times = _times(of)
+    yield [name, on, *_shares(of, _WITHIN), *times]
+    if of.packed_within_250_tokens is not None:
+        yield [f"{name}, packed", on, *_shares(of, _PACKED), *("-" for _ in times)]
 
 
 def _shares(of: Scores, figures: dict[str, str]) -> list[str]:

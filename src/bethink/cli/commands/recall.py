@@ -29,6 +29,15 @@ class _Kind(str, Enum):
     summary = "summary"
 
 
+class _Unit(str, Enum):
+    """What a hit is."""
+
+    message = "message"
+    turn = "turn"
+    session = "session"
+    record = "record"
+
+
 def register(app: typer.Typer) -> None:
     verb(
         app,
@@ -38,25 +47,92 @@ def register(app: typer.Typer) -> None:
         'bethink recall "release date" --namespace acme --below --json',
         """bethink recall "dinner" --where '{"metadata.topic": {"in": ["food"]}}'""",
         """bethink recall "dinner" --where '{"at": {"gte": "2026-03-01T00:00:00Z"}}'""",
+        'bethink recall "dinner" --budget 500 --unit turn --user mara',
+        'bethink recall "where does she live" --why --user mara',
     )(recall)
+    verb(
+        app,
+        "why",
+        'bethink why "where does she live" --user mara',
+        'bethink why "where does she live" --not mem:3f2a9c1d --user mara',
+        'bethink why "release date" --not MESSAGE_ID --budget 500 --json',
+    )(why)
+
+
+_K = Annotated[int | None, typer.Option("-k", "--limit", min=1, help="At most so many.", show_default="8")]
+_KINDS = Annotated[list[_Kind] | None, typer.Option(help="Only things of this kind; may be repeated.")]
+_BELOW = Annotated[bool, typer.Option("--below", help="Also search the namespaces below.")]
+_WHERE = Annotated[str | None, typer.Option(metavar="JSON", help="A filter (docs/retrieval.md): only what it is true of.")]
+_UNIT = Annotated[_Unit, typer.Option(help="What a hit is: a turn is a user message with its replies, a session a thread.")]
+_BUDGET = Annotated[int | None, typer.Option(min=1, help="Tokens that all hits may take; as many as fit, unless -k is given.")]
 
 
 def recall(
     run: Run,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.", show_default=False)],
-    k: Annotated[int | None, typer.Option("-k", "--limit", min=1, help="At most so many.", show_default="8")] = None,
-    kind: Annotated[list[_Kind] | None, typer.Option(help="Only things of this kind; may be repeated.")] = None,
-    below: Annotated[bool, typer.Option("--below", help="Also search the namespaces below.")] = False,
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="A filter (docs/retrieval.md): only what it is true of."),
-    ] = None,
+    k: _K = None,
+    kind: _KINDS = None,
+    below: _BELOW = False,
+    where: _WHERE = None,
+    unit: _UNIT = _Unit.message,
+    budget: _BUDGET = None,
+    why: Annotated[bool, typer.Option("--why", help="Also say how each hit came to its place.")] = False,
 ) -> Answer:
     """Find the best answers to a query; possibly none."""
-    passing = None if where is None else _where(where)
+    given = _given(kind, below, where, unit, budget)
+    if why:
+        return _explained(run, query, k, given)
     with run.memory() as memory:
-        found = memory.recall(query, k, kinds=[each.value for each in kind] if kind else None, below=below, where=passing)
+        found = memory.recall(query, k, **given)
     return Answer(facts_of(found), lambda page: _show(page, found))
+
+
+def why(
+    run: Run,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.", show_default=False)],
+    missed: Annotated[
+        str | None, typer.Option("--not", metavar="ID", help="A message or record: say why it is no hit.")
+    ] = None,
+    k: _K = None,
+    kind: _KINDS = None,
+    below: _BELOW = False,
+    where: _WHERE = None,
+    unit: _UNIT = _Unit.message,
+    budget: _BUDGET = None,
+) -> Answer:
+    """Say how a recall comes about, hit by hit; or at which step something falls out of it."""
+    given = _given(kind, below, where, unit, budget)
+    if missed is None:
+        return _explained(run, query, k, given)
+    with run.memory() as memory:
+        found = memory.why_not(missed, query, k, **given)
+    from bethink.cli.commands.why import show_why_not
+
+    return Answer(found, lambda page: show_why_not(page, found))
+
+
+def _given(kind: list[_Kind] | None, below: bool, where: str | None, unit: _Unit, budget: int | None) -> dict[str, Any]:
+    """The options of a recall, as `Memory.recall` takes them."""
+    return {
+        "kinds": [each.value for each in kind] if kind else None,
+        "below": below,
+        "where": None if where is None else _where(where),
+        "unit": unit.value,
+        "budget": budget,
+    }
+
+
+def _explained(run: Run, query: str, k: int | None, given: dict[str, Any]) -> Answer:
+    from bethink.cli.commands.why import show_why
+
+    with run.memory() as memory:
+        told = memory.why(query, k, **given)
+
+    def show(page: Page) -> None:
+        _show(page, told.result)
+        show_why(page, told)
+
+    return Answer({**facts_of(told.result), "why": told}, show)
 
 
 def _where(text: str) -> Any:
@@ -78,7 +154,7 @@ def _where(text: str) -> Any:
 
 def facts_of(found: RecallResult) -> dict[str, Any]:
     """A recall for --json."""
-    return {"hits": found.hits, "pending": found.pending, "empty_reason": found.empty_reason, "legs": found.legs}
+    return {name: getattr(found, name) for name in found.__struct_fields__}
 
 
 def _show(page: Page, found: RecallResult) -> None:
@@ -87,6 +163,8 @@ def _show(page: Page, found: RecallResult) -> None:
     if not found:
         page.say(f"Nothing: {found.empty_reason}.")
     show_hits(page, found)
+    if found.tokens or found.left_out:
+        page.note(f"{found.tokens:,} tokens; {counted(len(found.left_out), 'line')} did not fit.")
     if found.pending:
         page.note(f"{counted(found.pending, 'thing')} without a vector yet, ranked by words alone; `bethink flush` makes them.")
 
@@ -95,8 +173,15 @@ def show_hits(page: Page, found: RecallResult, *, limit: int = _SHOWN_CHARACTERS
     """Hits, each with its score, what each leg added to it, and where it is from."""
     from bethink.cli.render import one_line, when
     from bethink.context import handle
+    from bethink.retrieval.hits import excerpt
 
     for hit in found:
         legs = " + ".join(f"{name} {value:.2f}" for name, value in hit.scores.items() if round(value, 2))
         where = f"{hit.thread_id} #{hit.seq}, {hit.speaker}" if hit.kind == "message" else f"{hit.kind} mem:{handle(hit.id)}"
-        page.item(f"{hit.score:.2f}  {one_line(hit.text, limit)}", f"{legs} · {where}, {when(hit.at)}", indent=0)
+        page.item(f"{hit.score:.2f}  {one_line(hit.shown, limit)}", f"{legs} · {where}, {when(hit.at)}", indent=0)
+        for member in hit.members:
+            if member.id != hit.id:
+                score = "    " if member.score is None else f"{member.score:.2f}"
+                page.note(
+                    f"{score}  {member.speaker or member.kind}: {one_line(excerpt(member.text, member.cut), limit)}", indent=2
+                )

@@ -1,0 +1,160 @@
+"""What is asked of a recall, and its answer: searched for, ranked, as turns or sessions, within a budget.
+
+`steps.recall` returns the answer, `steps.why` explains it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+import msgspec
+
+from bethink.context.items import Item, shown
+from bethink.engine import Bound, Engine
+from bethink.errors import InvalidInput, NotFound
+from bethink.messages import Message
+from bethink.models import TokenCounter
+from bethink.retrieval.grouping import Unit, grouped
+from bethink.retrieval.hits import Member, excerpt
+from bethink.retrieval.packing import SHORTEST, Passages, packed
+from bethink.retrieval.rank import Hit, RecallResult
+from bethink.retrieval.recall import Looked, Searchable, answer, look, weighed_for
+from bethink.settings import check_choice
+from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fields_of, passes
+
+__all__ = ["Wanted", "answered", "look_for", "most_of"]
+
+_RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary")
+_MOST = 200
+"""Hits for a budget alone; so many of each leg are ranked for one."""
+_REACH = 64
+"""Messages before and after a hit in which its turn is looked for."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a recall; see `Memory.recall`. What is None is as the memory's settings have it.
+
+    Attributes:
+        passages: whether long hits come with their best passage, also where there is no budget.
+    """
+
+    k: int | None = None
+    kinds: tuple[Searchable, ...] | None = None
+    in_view: InView | None = None
+    where: Filter | None = None
+    unit: Unit = "message"
+    budget: int | None = None
+    passages: bool = False
+
+
+def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted: Wanted) -> Looked:
+    """The search of a recall, among vectors of the space that its own is of; by words alone without one.
+
+    Raises:
+        InvalidInput: `k` or `budget` below 1, a unit that is none, records alone asked for together with messages.
+    """
+    check_choice(wanted.unit, "unit", Unit)
+    kinds = wanted.kinds
+    if wanted.unit == "record":
+        kinds = _RECORDS if kinds is None else kinds
+        if "message" in kinds:
+            raise InvalidInput("kinds", "messages, with unit record", 'leave "message" out, or use unit="message"')
+    if wanted.budget is not None and wanted.budget < 1:
+        raise InvalidInput("budget", f"{wanted.budget}", "use 1 token or more")
+    return look(
+        query,
+        scope=scope,
+        search=partial(_search, engine, bound),
+        speakers=engine.store.speakers,
+        embedder=None if bound is None else bound.embedder,
+        of_tokens=None if bound is None else bound.of_tokens,
+        now=engine.clock.now(),
+        # What fits is more than a few: with so many of each leg, there is more evidence within 500 and 1,000 tokens (LoCoMo).
+        k=_MOST if wanted.k is None and wanted.budget is not None else most_of(engine, wanted),
+        kinds=kinds,
+        in_view=wanted.in_view,
+        where=wanted.where,
+        span=engine.telemetry.span,
+    )
+
+
+def _search(engine: Engine, bound: Bound | None, request: Search) -> Found:
+    """Among vectors of the space that the query's is of."""
+    return engine.store.search(request if bound is None else msgspec.structs.replace(request, space=bound.space))
+
+
+def most_of(engine: Engine, wanted: Wanted) -> int:
+    """How many hits are asked for: as many as a budget may have room for, where only that is given."""
+    if wanted.k is None and wanted.budget is not None:
+        return max(1, min(_MOST, wanted.budget // SHORTEST))
+    most = engine.settings.recall_limit if wanted.k is None else wanted.k
+    if most < 1:
+        raise InvalidInput("k", f"{most}", "ask for 1 hit or more")
+    return most
+
+
+def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | None = None) -> RecallResult:
+    """The answer to what was looked for: ranked, grouped, and within the budget."""
+    k = most_of(engine, wanted)
+    whole = wanted.unit in ("message", "record")
+    with engine.telemetry.span("recall.rank"):
+        ranked = answer(
+            looked,
+            ranker=engine.ranker,
+            k=k if whole else max(1, len(looked.found.candidates)),
+            now=engine.clock.now() if now is None else now,
+        )
+        if not ranked.hits:
+            return ranked
+        if not whole:
+            ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted.where))
+        if wanted.budget is None and not wanted.passages:
+            return ranked
+        passages = Passages(weighed_for(looked, engine.ranker).weights, engine.counter)
+        if wanted.budget is None:
+            return passages.of(ranked)
+        return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))
+
+
+def _tokens(line: Hit | Member, counter: TokenCounter) -> int:
+    """Of a hit as a context shows it: one line, with who said it and when."""
+    item = Item(
+        section="recalled",
+        of="message" if line.kind == "message" else "record",
+        id=line.id,
+        text=excerpt(line.text, line.cut),
+        at=line.at,
+        trust=line.trust,
+        reason="",
+        speaker=line.speaker,
+    )
+    return shown(item, counter).tokens
+
+
+def _turn(engine: Engine, hit: Hit, where: Filter | None) -> list[Message]:
+    """The messages of a hit's turn that the filter is true of: from the user message at or before it up to the next one, or
+    `_REACH` messages either way.
+    """
+    if hit.thread_id is None:
+        return []
+    request = Read(
+        namespace=hit.namespace,
+        thread_id=hit.thread_id,
+        after=max(0, hit.seq - _REACH),
+        before=hit.seq + _REACH,
+        marks=where is not None,
+    )
+    try:
+        found = engine.store.read(request)
+    except NotFound:
+        # Forgotten since it was found.
+        return []
+    asked = [message.seq for message in found.messages if message.role == "user"]
+    first = max([seq for seq in asked if seq <= hit.seq], default=0)
+    last = min([seq for seq in asked if seq > hit.seq], default=hit.seq + _REACH)
+    return [
+        message
+        for message in found.messages
+        if first <= message.seq < last and (where is None or passes(where, fields_of(message, hit.thread_id, found.tiers)))
+    ]
