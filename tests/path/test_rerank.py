@@ -109,7 +109,7 @@ def answers(ranker: Ranker, *, maxsim: bool, k: int = 5) -> list[tuple[str, dict
 
 
 def test_it_is_off_unless_it_is_asked_for_and_tokens_are_compared() -> None:
-    asked = Ranker(reranker=weighing(question=-1.0))
+    asked = Ranker(reranker=weighing(words=0.1))
     assert not any("learned" in scores for _, scores in answers(Ranker(), maxsim=True) + answers(asked, maxsim=False))
     assert all("learned" in scores for _, scores in answers(asked, maxsim=True))
 
