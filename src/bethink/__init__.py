@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.hits import LeftOut, Member
     from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
@@ -161,6 +162,7 @@ __all__ = [
     "RecallResult",
     "RefineReport",
     "Reply",
+    "Reranker",
     "Retention",
     "SchemaError",
     "Scored",
@@ -252,6 +254,7 @@ _HOMES = {
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.hits": ("LeftOut", "Member"),
     "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
+    "retrieval.rerank": ("Reranker",),
     "retrieval.why": ("Why", "WhyNot"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),

@@ -17,8 +17,8 @@ from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
-from bethink.models import Clock, Embedder, Fingerprint, TokenCounter, mismatch
-from bethink.models.cached import CachedCounter, CachedEmbedder
+from bethink.models import Clock, Embedder, Fingerprint, TokenCounter, TokenEmbedder, mismatch
+from bethink.models.cached import CachedCounter, CachedEmbedder, CachedTokenEmbedder
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
@@ -95,6 +95,23 @@ class Bound(NamedTuple):
     embedder: CachedEmbedder
     space: Fingerprint
 
+    @property
+    def of_tokens(self) -> CachedTokenEmbedder | None:
+        """The embedder, if vectors of tokens are wanted."""
+        return self.embedder if isinstance(self.embedder, CachedTokenEmbedder) else None
+
+
+_TOKENS = 'take an embedder that gives vectors of tokens, such as "minilm" (extra "minilm"), or leave maxsim off'
+
+
+def _fit(embedder: Embedder, settings: Settings) -> CachedEmbedder:
+    """An embedder that remembers, and that gives what the settings want of it."""
+    if not settings.maxsim:
+        return CachedEmbedder(embedder)
+    if not isinstance(embedder, TokenEmbedder):
+        raise InvalidInput("settings.maxsim", "an embedder of whole texts alone", _TOKENS)
+    return CachedTokenEmbedder(embedder)
+
 
 class ReadState(msgspec.Struct, frozen=True):
     """A state as it was read at a revision of its namespace's records, and the entries that it adds up from, by id."""
@@ -141,7 +158,9 @@ class Engine:
         self._measure = Measure(self.counter, for_model)
         self._counters = {self.counter.name: self.counter}
         self._choices: _Last[_Wording, frozenset[int]] = _Last(_CHOICES)
-        self._embedders = tuple([CachedEmbedder(each) for each in embedders])
+        self._embedders = tuple([_fit(each, settings) for each in embedders])
+        if settings.maxsim and not embedders:
+            raise InvalidInput("settings.maxsim", "no embedder", _TOKENS)
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
         self.limits = limits
@@ -305,7 +324,7 @@ class Engine:
             MissingExtra: there is none.
         """
         if given is not None:
-            self._embedders = (*self._embedders, CachedEmbedder(given))
+            self._embedders = (*self._embedders, _fit(given, self.settings))
         if not self._embedders:
             raise MissingExtra("embedding", "minilm")
         embedder = self._embedders[0 if given is None else -1]

@@ -114,6 +114,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         profile_size: how many insights the profile holds; the lowest scores beyond it are archived.
         summary_tokens: at most this many tokens of lines in a session summary.
         recall_limit: how many hits `recall` returns when `k` is not given.
+        maxsim: compare a question with what was said token by token as well (see `retrieval.maxsim`): better answers, for some
+            2 KB a message. Needs an embedder that gives vectors of tokens (`models.TokenEmbedder`), such as MiniLM. What was
+            embedded without is given them by `flush()`, and ranked without them until then.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
@@ -144,6 +147,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     profile_size: int = 20
     summary_tokens: int = 200
     recall_limit: int = 8
+    maxsim: bool = False
     embed_at_recall: int = 256
     retention: Retention = Retention()
     model_timeout: timedelta | None = timedelta(seconds=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,12 +22,13 @@ from bethink.bench.retrieval.report import Report, report
 from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, Found, System
 from bethink.bench.retrieval.tables import drawn, markdown, text, updated
-from bethink.bench.retrieval.vectors import Vectors
+from bethink.bench.retrieval.vectors import Vectors, VectorsOfTokens
 from bethink.errors import InvalidInput
 from bethink.models import Embedder, Fingerprint
 from bethink.models.tokens import BuiltinCounter
 from bethink.retrieval.rank import Ranker
-from bethink.testing.doubles import HashEmbedder
+from bethink.settings import Settings
+from bethink.testing.doubles import HashEmbedder, HashTokenEmbedder
 
 FIGURES = (
     *("recall_at_5", "recall_at_10", "recall_all_at_10", "ndcg_at_10", "mrr", "session_recall_at_5"),
@@ -130,6 +132,36 @@ def test_the_file_holds_no_text(tmp_path: Path) -> None:
     assert all(b"kayak" not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_tokens_are_made_once_too_in_the_run_that_makes_the_vector(tmp_path: Path) -> None:
+    texts = ["a kayak", "a cello", "a kayak"]
+    with closing(VectorsOfTokens(HashTokenEmbedder(64), tmp_path / "v.db")) as one:
+        first = one.embed_tokens(texts)
+        assert one.spared == pytest.approx(0)
+    with closing(VectorsOfTokens(HashTokenEmbedder(64), tmp_path / "v.db")) as other:
+        again = other.embed_tokens(texts)
+        assert other.spared > 0
+        assert (other.embed(texts) == first.vectors).all()
+    assert (again.vectors == first.vectors).all()
+    assert all((one == other).all() for one, other in zip(again.tokens, first.tokens, strict=True))
+
+
+def test_vectors_without_tokens_are_given_them(tmp_path: Path) -> None:
+    with closing(VectorsOfTokens(HashTokenEmbedder(64), tmp_path / "v.db")) as vectors:
+        alone = vectors.embed(["a kayak"])
+        both = vectors.embed_tokens(["a kayak"])
+        assert (both.vectors == alone).all()
+        assert len(both.tokens[0]) == 2
+
+
+def test_fresh_tokens_are_made_by_the_model() -> None:
+    with closing(VectorsOfTokens(HashTokenEmbedder(64))) as vectors:
+        vectors.embed_tokens(["a kayak"])
+        with vectors.fresh():
+            vectors.embed_tokens(["a kayak"])
+        assert vectors.token_fingerprint == HashTokenEmbedder(64).token_fingerprint
+        assert vectors.embed_tokens([]).tokens == []
+
+
 # -- systems --------------------------------------------------------------------------------------------------------------
 
 
@@ -162,6 +194,17 @@ def test_bethink_ranks_messages_without_a_threshold_and_answers_with_it(case: Ca
     assert system.ask(question, 3)
     assert system.answer(question, 3)[0] == []
     system.close()
+
+
+def test_bethink_tells_all_of_a_hit(case: Case) -> None:
+    with closing(VectorsOfTokens(HashTokenEmbedder(64))) as vectors:
+        system = Bethink(vectors, Ranker(), Settings(maxsim=True))
+        with closing(indexed(system, case)):
+            told = system.hits(case.questions[0], 3)
+            assert [(place, hit.text, hit.score) for place, hit in told] == [
+                (each.index, each.text, each.score) for each in system.ask(case.questions[0], 3)
+            ]
+            assert any("tokens" in hit.scores for _, hit in told)
 
 
 def test_a_hit_is_the_message_of_its_place(case: Case) -> None:
@@ -371,6 +414,19 @@ def test_one_object_has_every_figure(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert list(found["against"]) == ["bm25"]
     assert found["left_out"] == {"dense": "it needs an embedder"}
     assert "conv-26" in printed.err
+
+
+def test_options_are_rows_beside_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "MiniLM", type("Hashed", (HashTokenEmbedder,), {"available": staticmethod(lambda: True)}))
+    assert locomo_main([str(locomo(tmp_path)), "--maxsim", "--rerank", "--against", "dense", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["against"]) == ["dense", "bethink maxsim", "bethink rerank"]
+
+
+def test_options_that_need_an_embedder_are_left_out_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert locomo_main([str(locomo(tmp_path)), "--maxsim", "--embedder", "none", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left_out"] == {"bethink maxsim": "it needs an embedder"}
 
 
 def test_the_plot_and_the_document_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

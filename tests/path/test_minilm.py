@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import socket
@@ -14,9 +15,10 @@ import numpy as np
 import pytest
 
 from bethink.errors import InvalidInput, MissingExtra
-from bethink.models import Embedder, limits_of, minilm
+from bethink.models import Embedder, TokenEmbedder, limits_of, minilm
 from bethink.models.minilm import MiniLM
 from bethink.models.vectors import PROBES, fingerprint_of
+from bethink.retrieval.maxsim import maxsim, packed
 
 pytestmark = pytest.mark.skipif(not MiniLM.available(), reason='needs the extra "minilm"')
 
@@ -158,3 +160,35 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch: pytest.Monkey
 def test_threads_must_be_one_or_more() -> None:
     with pytest.raises(InvalidInput, match="threads"):
         MiniLM(threads=0)
+
+
+# -- tokens ---------------------------------------------------------------------------------------------------------------
+
+
+def test_it_gives_tokens_in_the_same_run(model: MiniLM) -> None:
+    embedder: TokenEmbedder = model
+    vectors, tokens = embedder.embed_tokens(MIXED)
+    assert vectors.tobytes() == model.embed(MIXED).tobytes()
+    assert {each.dtype for each in tokens} == {np.dtype(np.int8)}
+    assert {each.shape[1] for each in tokens} == {model.token_fingerprint.dimension}
+    assert max(np.abs(each).max() for each in tokens if each.size) <= 7
+
+
+def test_marks_punctuation_and_padding_are_no_tokens(model: MiniLM) -> None:
+    tokens = model.embed_tokens(["", "?! ...", "Two words?", "[SEP]", "one two three four five six"]).tokens
+    assert [len(each) for each in tokens] == [0, 0, 2, 1, 6]
+
+
+def test_a_text_has_at_most_as_many_tokens_as_the_model_sees(model: MiniLM) -> None:
+    assert len(model.embed_tokens([LONG]).tokens[0]) == 254
+
+
+def test_the_axes_of_tokens_are_those_of_the_fingerprint(model: MiniLM) -> None:
+    axes = Path(minilm.__file__).with_name("minilm_tokens.npy").read_bytes()
+    assert hashlib.sha256(axes).hexdigest()[:32] == model.token_fingerprint.probe
+
+
+def test_words_that_mean_nearly_the_same_are_alike_as_tokens(model: MiniLM) -> None:
+    question, *texts = model.embed_tokens(["who makes pottery", "she throws ceramics on a wheel", "the train was late"]).tokens
+    near, far = maxsim(question, [packed(each) for each in texts])
+    assert near > far + 0.1

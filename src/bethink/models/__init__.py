@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Clock",
+    "Embedded",
     "Embedder",
     "EmbedderLimits",
     "Fingerprint",
     "SystemClock",
     "TokenCounter",
+    "TokenEmbedder",
     "embed_queries",
     "limits_of",
     "mismatch",
@@ -132,6 +134,34 @@ class Embedder(Protocol):
         Raises:
             Whatever the model raises; then nothing of the batch counts as embedded.
         """
+        ...
+
+
+class Embedded(NamedTuple):
+    """What one run of a model gives of some texts, in their order.
+
+    Attributes:
+        vectors: as of `Embedder.embed`.
+        tokens: of each text an int8 array of shape (its tokens, dimension): whole numbers from -7 to 7, of which directions
+            alone count; the dimension is even. Marks that the model puts around a text, and punctuation, are not among them;
+            a text of nothing else has none.
+    """
+
+    vectors: NDArray[np.float32]
+    tokens: list[NDArray[np.int8]]
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also gives vectors of the tokens of a text, at no further run of the model (see `retrieval.maxsim`)."""
+
+    @property
+    def token_fingerprint(self) -> Fingerprint:
+        """Of the space of the tokens' vectors; its dimension is theirs."""
+        ...
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
+        """As `embed`, with the vectors of the tokens."""
         ...
 
 

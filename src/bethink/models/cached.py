@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bethink.models import Embedder, Fingerprint, TokenCounter, embed_queries, limits_of
+from bethink.models import Embedded, Embedder, Fingerprint, TokenCounter, TokenEmbedder, embed_queries, limits_of
 from bethink.models.pieces import weigh
 from bethink.models.tokens import SLICE, BuiltinCounter, count_spans, lines_of, span
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CachedCounter", "CachedEmbedder"]
+__all__ = ["CachedCounter", "CachedEmbedder", "CachedTokenEmbedder"]
 
 _SHORT_TEXTS, _SHORT = 16_384, 2_048
 _LONG_TEXTS, _LONG = 64, 131_072
@@ -144,3 +144,55 @@ class CachedEmbedder:
     def forget(self) -> None:
         with self._lock:
             self._kept.clear()
+
+
+class CachedTokenEmbedder(CachedEmbedder):
+    """The same of an embedder that gives vectors of tokens as well. `embed_queries` of a text that `embed_tokens` was asked for
+    runs no model, unless the embedder has questions of its own.
+    """
+
+    def __init__(self, embedder: TokenEmbedder) -> None:
+        super().__init__(embedder)
+        self._of_tokens = embedder
+        self._token_space: Fingerprint | None = None
+        self._tokens: dict[str, tuple[NDArray[np.float32], NDArray[np.int8]]] = {}
+
+    @property
+    def token_fingerprint(self) -> Fingerprint:
+        if self._token_space is None:
+            self._token_space = self._of_tokens.token_fingerprint
+        return self._token_space
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
+        """See `TokenEmbedder.embed_tokens`.
+
+        Raises:
+            EmbeddingFailed: what the embedder returned are no vectors of its dimensions, or none of all texts.
+        """
+        import numpy as np
+
+        from bethink.models.vectors import token_vectors, unit_vectors
+
+        space, token_space = self.fingerprint, self.token_fingerprint
+        if not texts:
+            return Embedded(np.empty((0, space.dimension), dtype=np.float32), [])
+        with self._lock:
+            known = {text: self._tokens[text] for text in texts if text in self._tokens}
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        if new:
+            found = self._of_tokens.embed_tokens(new)
+            vectors = unit_vectors(found.vectors, count=len(new), dimension=space.dimension, embedder=space.name)
+            tokens = token_vectors(found.tokens, count=len(new), dimension=token_space.dimension, embedder=space.name)
+            known.update(zip(new, zip(vectors, tokens, strict=True), strict=True))
+            short = [text for text in new if len(text) <= _EMBEDDED]
+            self._keep({(False, text): known[text][0] for text in short})
+            with self._lock:
+                self._tokens.update((text, known[text]) for text in short)
+                for text in list(self._tokens)[:-_VECTORS]:
+                    del self._tokens[text]
+        return Embedded(np.stack([known[text][0] for text in texts]), [known[text][1] for text in texts])
+
+    def forget(self) -> None:
+        super().forget()
+        with self._lock:
+            self._tokens.clear()

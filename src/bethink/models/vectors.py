@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PROBES", "fingerprint_of", "probe", "unit_vectors"]
+__all__ = ["PROBES", "fingerprint_of", "probe", "token_vectors", "unit_vectors"]
 
 PROBES = (
     "The cat sleeps on the warm roof.",
@@ -88,6 +88,26 @@ def unit_vectors(found: Any, *, count: int, dimension: int | None, embedder: str
     scaled = vectors / largest
     unit: NDArray[np.float32] = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
     return np.ascontiguousarray(unit, dtype=np.float32)
+
+
+def token_vectors(found: Any, *, count: int, dimension: int, embedder: str) -> list[NDArray[np.int8]]:
+    """What a model returned for the tokens of `count` texts.
+
+    Raises:
+        EmbeddingFailed: not `count` arrays, or one is not of int8, of shape (tokens, `dimension`) and within -7 to 7.
+    """
+    import numpy as np
+
+    arrays = [np.asarray(each) for each in found]
+    if len(arrays) != count:
+        raise EmbeddingFailed(embedder, f"tokens of {len(arrays):,} texts, not of {count:,}", "return one array for each text")
+    for place, each in enumerate(arrays):
+        if each.dtype != np.int8 or each.ndim != 2 or each.shape[1] != dimension:
+            fault = f"tokens of text {place} are {each.dtype} of shape {each.shape}"
+            raise EmbeddingFailed(embedder, fault, f"return int8 of shape (tokens, {dimension})")
+        if each.size and max(int(each.max()), -int(each.min())) > 7:
+            raise EmbeddingFailed(embedder, f"tokens of text {place} have numbers beyond 7", "return numbers from -7 to 7")
+    return arrays
 
 
 def probe(vectors: NDArray[np.float32]) -> str:

@@ -2,6 +2,7 @@
 
     Words      term counts of the best passage, saturated as in BM25; those of the messages around it count as well, damped
     meanings   squared cosines, likewise
+    answers    likeness token by token above what is chance, likewise
 
 A turn of a talk is hard to tell without those around it: who asks "where did you go?" has said nothing of the sea, and the
 answer does not repeat the question. So each message has a share of what its neighbours hold. A long message speaks for itself
@@ -21,6 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bethink.retrieval.maxsim import maxsim
 from bethink.retrieval.passages import WHOLE, WINDOW, best_passage
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
@@ -28,7 +30,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.retrieval.rank import Ranker
 
-__all__ = ["Around", "Column", "Words", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
+__all__ = ["Around", "Column", "Words", "answers", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
 
 Column: TypeAlias = NDArray[np.float64]
 """A number for each candidate."""
@@ -44,13 +46,22 @@ _SHARES = tuple(share for _, share in _NEIGHBOURS)
 _PASTED = 32
 
 
-def neighbours(candidates: Sequence[Candidate]) -> Around:
-    """Of each candidate, which of the others are at most two messages away in its thread. A record has none."""
+def neighbours(candidates: Sequence[Candidate], rows: Sequence[int] | None = None) -> Around:
+    """Of each candidate, or of those in some rows alone, which of the others are at most two messages away in its thread. A
+    record has none.
+    """
     nobody = len(candidates)
     threads: dict[tuple[Namespace, str], dict[int, int]] = {}
     for row, each in enumerate(candidates):
         if each.kind == "message" and each.thread_id is not None:
             threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = row
+    if rows is not None:
+        chosen = [candidates[row] for row in rows]
+        own = [threads.get((each.namespace, each.thread_id or ""), {}) if each.kind == "message" else {} for each in chosen]
+        near = [
+            tuple([thread.get(each.seq + step, nobody) for step in _STEPS]) for each, thread in zip(chosen, own, strict=True)
+        ]
+        return np.array(near, dtype=np.intp).reshape(len(near), len(_STEPS))
     around = [(nobody,) * len(_STEPS)] * nobody
     for thread in threads.values():
         for seq, row in thread.items():
@@ -226,6 +237,38 @@ def meanings(candidates: Sequence[Candidate], alike: float, around: Around, part
     meant = np.minimum(1.0, (np.maximum(0.0, cosines) / alike) ** 2)
     own = meant[: len(around)]
     return own, np.minimum(1.0 - own, _lent(meant, around) * part)
+
+
+# -- tokens ---------------------------------------------------------------------------------------------------------------
+
+_ORDINARY = 20
+"""Tokens of a text that the chance of likeness is told of."""
+
+
+def answers(found: Found, rows: Sequence[int], query: NDArray[np.int8], ranker: Ranker) -> Column:
+    """What some candidates, in the order given, have for answering the query token by token: how far their likeness (`maxsim`)
+    is above what is chance in a text of their length, and a share of the same of their neighbours. 0 where there are no
+    vectors of tokens, or they are not like it at all.
+
+    The longer a text, the nearer by chance is the nearest of its tokens: without that, long replies win (BEAM).
+    """
+    told = (*found.candidates, *found.beside)
+    around = neighbours(told, rows)
+    wanted = sorted({*rows, *around.ravel().tolist()} - {len(told)})
+    there = [row for row in wanted if told[row].tokens is not None]
+    above = np.zeros(len(told) + 1)
+    if there:
+        texts = [told[row].tokens or b"" for row in there]
+        sizes = np.array([2 * len(text) // query.shape[1] for text in texts], dtype=np.float64)
+        chance = ranker.chance + ranker.chance_growth * np.log(np.maximum(_SHORTEST, sizes) / _ORDINARY)
+        above[there] = np.maximum(0.0, maxsim(query, texts) - chance)
+    chosen = np.array(rows, dtype=np.intp)
+    lengths = np.array([told[row].length for row in rows], dtype=np.float64)
+    damping = np.minimum(1.0, ranker.damping / np.maximum(1.0, lengths))
+    return above[chosen] + ranker.token_context * damping * _lent(above, around)
+
+
+_SHORTEST = 4.0
 
 
 # -- both -----------------------------------------------------------------------------------------------------------------

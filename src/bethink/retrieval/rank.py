@@ -7,6 +7,8 @@
     form       more for a message that says much, less for a text that ends in a question, and for a reply of an assistant
                or a tool, unless it is asked for; more for one that names a time, where the query asks when
     time       more for a message that was said at the time that the query names (dates)
+    learned    what a learned model adds or takes besides, where there is one (rerank); for the order only
+    tokens     more for the best of these that answer the query token by token (maxsim), where there are vectors of tokens
 
     score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
 
@@ -23,7 +25,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import msgspec
 
@@ -32,13 +34,20 @@ from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
 from bethink.retrieval.hits import LeftOut, Member, excerpt
+from bethink.retrieval.rerank import Reranker, corrected
 from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["Hit", "Ranker", "RecallResult", "Scored", "Weighed", "rank", "ranking", "speakers_in", "weighed", "without_names"]
 
 _NAME, _VERSION = "legs", 3
+_COMPARED = 48
+"""So many are compared token by token. (LoCoMo: of all, no more of the evidence is found.)"""
 _ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
 
 
@@ -63,6 +72,10 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         when: share added to what says a time, for a query that asks when or how long. English.
         time: what is added for having been said on the very day that the query names; less for a less exact time. For what was
             said near that time and not within it, it decides the order only, and does not lift a score over a threshold.
+        tokens: what is added for each 1 of likeness above chance, for answering the query token by token; for the order only,
+            as time nearby.
+        chance: likeness that a text of 20 tokens has with any query; `chance_growth` more for each e-fold of tokens.
+        token_context: how much of its neighbours' likeness a message has, damped as `context` is.
         threshold: score below which even the best candidate is no answer, and nothing is returned; for a query of up to two
             words that tell. Of one of n such words the fourth root of 2 / n of it: half of a long question is not held by
             chance. (See `term_weights`; n is the effective number of terms, 1 / sum of squared weights.)
@@ -71,6 +84,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
             since the best one may be among that.
         least_units: a scope of fewer units is ranked as if it had that many, the others without any word of the query: of
             five notes every word of each would else look common, and every word of none decisive.
+        reranker: corrects the scores of what is returned, where tokens are compared (`rerank`). None for none.
     """
 
     k1: float = 0.9
@@ -88,10 +102,15 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
     reply: float = 0.2
     when: float = 0.2
     time: float = 0.2
+    tokens: float = 0.5
+    chance: float = 0.2
+    chance_growth: float = 0.04
+    token_context: float = 0.4
     threshold: float = 0.25
     lexical_threshold: float = 0.26
     tail: float = 0.5
     least_units: int = 200
+    reranker: Reranker | None = None
 
     def __post_init__(self) -> None:
         shares = (
@@ -104,6 +123,9 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
             "question",
             "when",
             "time",
+            "tokens",
+            "chance",
+            "chance_growth",
             "threshold",
             "lexical_threshold",
             "tail",
@@ -113,7 +135,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
         if not 0 < self.alike <= 1:
             raise InvalidInput("ranker.alike", f"{self.alike}", "use a number above 0, at most 1")
-        for name in ("k1", "context", "dense_context", "damping"):
+        for name in ("k1", "context", "dense_context", "token_context", "damping"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number of 0 or more")
         if self.least_units < 0:
@@ -168,7 +190,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         pending: how many things in scope have no vector yet and were found by their words only.
         empty_reason: why there is no hit; "" when there is one.
-        legs: which ran: "lexical", "dense".
+        legs: which ran: "lexical", "dense", "tokens".
         needed: what the best hit had to come to: the threshold for this query.
         tokens: of all lines, where a budget was given.
         left_out: what the budget had no room for, in the order of rank.
@@ -209,6 +231,8 @@ class Scored(msgspec.Struct, frozen=True, gc=False):
     score: float
     worth: float
     """What is compared with a threshold."""
+    tokens: float = 0.0
+    learned: float = 0.0
 
     @property
     def scores(self) -> dict[str, float]:
@@ -216,6 +240,7 @@ class Scored(msgspec.Struct, frozen=True, gc=False):
         dense = {} if self.dense is None else {"dense": self.dense}
         told = {"lexical": self.lexical, **dense}
         rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time}
+        rest |= {"tokens": self.tokens, "learned": self.learned}
         return told | {leg: value for leg, value in rest.items() if value}
 
 
@@ -230,6 +255,7 @@ def rank(
     k: int,
     now: datetime,
     ranker: Ranker = DEFAULT,
+    tokens: NDArray[np.int8] | None = None,
 ) -> RecallResult:
     """The at most `k` best of what was found, or nothing and the reason.
 
@@ -242,6 +268,7 @@ def rank(
         beside: whether there is something in view, which was not looked for (`Search.in_view`).
         k: 1 or more.
         now: a candidate from the future counts as from now.
+        tokens: vectors of the tokens of the query, where the candidates have brought theirs; shape (tokens, dimension).
 
     A score rests on the query, the statistics, the candidate and those of its neighbours that were found too, as candidates or
     beside them, whatever else was.
@@ -251,13 +278,14 @@ def rank(
     if k < 1:
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
     dense = any(candidate.cosine is not None for candidate in found.candidates)
-    legs = ("lexical",) * bool(terms) + ("dense",) * dense
+    compared = tokens is not None and bool(ranker.tokens)
+    legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * compared
     asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
-    scored = _scored(found, query, names, asked, cues, ranker)
+    scored = _scored(found, query, names, asked, cues, ranker, tokens)
     if not scored or max([each.worth for each in scored]) < asked.needed:
         why = _why_nothing(found, query, scored, asked.needed)
         return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=asked.needed)
-    ranked = _once(_in_order([each for each in scored if each.worth >= asked.least], now))
+    ranked = _ordered(scored, now, ranker if compared else None, least=asked.least)
     hits = tuple([_hit(each) for each in ranked[:k]])
     return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=asked.needed)
 
@@ -318,14 +346,35 @@ def ranking(
     cues: Sequence[TimeCue] = (),
     now: datetime,
     ranker: Ranker = DEFAULT,
+    tokens: NDArray[np.int8] | None = None,
 ) -> list[Scored]:
     """All that was found, in the order of `rank`, whatever its threshold."""
     asked = weighed(found, query, terms, names=names, cues=cues, beside=False, ranker=ranker)
-    return _once(_in_order(_scored(found, query, names, asked, cues, ranker), now))
+    scored = _scored(found, query, names, asked, cues, ranker, tokens)
+    return _ordered(scored, now, ranker if tokens is not None and ranker.tokens else None)
+
+
+def _ordered(scored: list[Scored], now: datetime, ranker: Ranker | None, *, least: float = -1.0) -> list[Scored]:
+    """Those that are worth enough, best first; corrected, where the ranker that compared tokens is given and has a reranker."""
+    if ranker is None or ranker.reranker is None:
+        return _once(_in_order([each for each in scored if each.worth >= least], now))
+    ranked = _once(_in_order(scored, now))
+    hits = corrected([_hit(each) for each in ranked], ranker.reranker)
+    changed = [
+        msgspec.structs.replace(each, score=hit.score, learned=hit.scores["learned"])
+        for each, hit in zip(ranked, hits, strict=True)
+    ]
+    return [each for each in sorted(changed, key=lambda each: -each.score) if each.worth >= least]
 
 
 def _scored(
-    found: Found, query: str, named: frozenset[str], asked: Weighed, cues: Sequence[TimeCue], ranker: Ranker
+    found: Found,
+    query: str,
+    named: frozenset[str],
+    asked: Weighed,
+    cues: Sequence[TimeCue],
+    ranker: Ranker,
+    tokens: NDArray[np.int8] | None,
 ) -> list[Scored]:
     # Here and not above: whoever only names a Ranker needs no numpy.
     from bethink.retrieval.legs import legs_of
@@ -355,7 +404,7 @@ def _scored(
             dense = None if dense is None else dense * scale
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
         scored.append(Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
-    return scored
+    return scored if tokens is None or not ranker.tokens else _compared(found, scored, tokens, ranker)
 
 
 _SPOKEN = 1 / 3
@@ -372,6 +421,30 @@ def _dated(query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequ
         query = query[:start] + " " * (end - start) + query[end:]
     others = frozenset(query_terms(query, names=named))
     return [term for term in terms if term not in others]
+
+
+def _compared(found: Found, scored: list[Scored], query: NDArray[np.int8], ranker: Ranker) -> list[Scored]:
+    """With what the best of them have for answering the query token by token."""
+    from bethink.retrieval.legs import answers
+
+    best = sorted(range(len(scored)), key=lambda row: (-scored[row].score, row))[:_COMPARED]
+    changed = list(scored)
+    for row, alike in zip(best, answers(found, best, query, ranker).tolist(), strict=True):
+        changed[row] = _with_tokens(scored[row], ranker.tokens * alike)
+    return changed
+
+
+def _with_tokens(scored: Scored, tokens: float) -> Scored:
+    before = scored.lexical + (scored.dense or 0.0) + scored.context
+    if before:
+        # Who said it, and its form, count for this as well.
+        tokens *= max(0.0, before + scored.speaker + scored.form) / before
+    total = scored.score + tokens
+    # What comes to more than 1 is scaled to 1; its worth stays.
+    scale = 1 / max(1.0, total)
+    legs = {leg: getattr(scored, leg) * scale for leg in ("lexical", "context", "speaker", "form", "time")}
+    dense = None if scored.dense is None else scored.dense * scale
+    return msgspec.structs.replace(scored, **legs, dense=dense, tokens=tokens * scale, score=round(min(1.0, total), 6))
 
 
 def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:

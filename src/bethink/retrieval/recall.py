@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from bethink.models import Embedder, embed_queries
+from bethink.models import Embedder, TokenEmbedder, embed_queries
 from bethink.retrieval.dates import TimeCue, time_cues
 from bethink.retrieval.rank import Ranker, RecallResult, Weighed, rank, speakers_in, weighed, without_names
 from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Compare, Filter, Found, InView, Or, Scope, Search
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Looked", "Searchable", "answer", "look", "recall", "weighed_for"]
 
@@ -50,6 +54,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
         query: what was read of it (`terms.query_part`).
         names: of people who speak here, and whom it names.
         request: the first search; `then`, what was said at a time that the query names, was asked for once more.
+        tokens: vectors of its tokens, where those are compared.
     """
 
     query: str
@@ -59,6 +64,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     request: Search
     then: Filter | None
     found: Found
+    tokens: NDArray[np.int8] | None = None
 
     @property
     def beside(self) -> bool:
@@ -73,6 +79,7 @@ def look(
     search: Callable[[Search], Found],
     speakers: Callable[[Scope], tuple[str, ...]],
     embedder: Embedder | None,
+    of_tokens: TokenEmbedder | None = None,
     k: int,
     now: datetime,
     kinds: tuple[Searchable, ...] | None = None,
@@ -85,10 +92,13 @@ def look(
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
     cues = time_cues(query, now=now)
-    vector = None
+    vector = tokens = None
     if embedder is not None and query.strip():
         with span("recall.embed"):
-            vector = embed_queries(embedder, [without_names(query, names)])[0].tobytes()
+            nameless = [without_names(query, names)]
+            if of_tokens is not None:
+                tokens = of_tokens.embed_tokens(nameless).tokens[0]
+            vector = embed_queries(embedder, nameless)[0].tobytes()
     with span("recall.search"):
         request = Search(
             scope=scope,
@@ -99,12 +109,13 @@ def look(
             around=_AROUND,
             in_view=in_view,
             where=where,
+            tokens=None if of_tokens is None else of_tokens.token_fingerprint,
         )
         found = search(request)
         if (then := _said_then(cues)) is not None:
             at_the_time = then if where is None else where & then
             found = _joined(found, search(replace(request, limit=_AT_THE_TIME, around=0, where=at_the_time)))
-    return Looked(query=query, names=names, terms=terms, cues=cues, request=request, then=then, found=found)
+    return Looked(query=query, names=names, terms=terms, cues=cues, request=request, then=then, found=found, tokens=tokens)
 
 
 def weighed_for(looked: Looked, ranker: Ranker) -> Weighed:
@@ -118,7 +129,16 @@ def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime) -> RecallRe
     """The at most `k` best of what was found, or none with the reason."""
     found, query = looked.found, looked.query
     ranked = rank(
-        found, query, looked.terms, names=looked.names, cues=looked.cues, beside=looked.beside, k=k, now=now, ranker=ranker
+        found,
+        query,
+        looked.terms,
+        names=looked.names,
+        cues=looked.cues,
+        beside=looked.beside,
+        k=k,
+        now=now,
+        ranker=ranker,
+        tokens=looked.tokens,
     )
     if looked.request.where is not None and found.units and query.strip() and not found.candidates:
         return replace(ranked, empty_reason="nothing that passes the filter matches the query")
@@ -132,6 +152,7 @@ def recall(
     search: Callable[[Search], Found],
     speakers: Callable[[Scope], tuple[str, ...]],
     embedder: Embedder | None,
+    of_tokens: TokenEmbedder | None = None,
     ranker: Ranker,
     k: int,
     now: datetime,
@@ -143,7 +164,7 @@ def recall(
     """The at most `k` best answers that `where` is true of and that are not `in_view`, or none with the reason. `search` and
     `speakers` are the store's. `search` is called once, and once more where the query names a time: what was said then may
     be far from the best of all by its words. Each step is done within the `span` of its name. Any text is a query; of a very
-    long one its ends are read (`terms.query_part`).
+    long one its ends are read (`terms.query_part`). `of_tokens` is `embedder`, where tokens are to be compared as well.
     """
     looked = look(
         query,
@@ -151,6 +172,7 @@ def recall(
         search=search,
         speakers=speakers,
         embedder=embedder,
+        of_tokens=of_tokens,
         k=k,
         now=now,
         kinds=kinds,

@@ -68,6 +68,7 @@ def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, want
         search=partial(_search, engine, bound),
         speakers=engine.store.speakers,
         embedder=None if bound is None else bound.embedder,
+        of_tokens=None if bound is None else bound.of_tokens,
         now=engine.clock.now(),
         # What fits is more than a few: with so many of each leg, there is more evidence within 500 and 1,000 tokens (LoCoMo).
         k=_MOST if wanted.k is None and wanted.budget is not None else most_of(engine, wanted),

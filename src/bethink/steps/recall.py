@@ -13,7 +13,7 @@ from bethink.errors import Conflict, EmbedderMismatch, EmbeddingFailed
 from bethink.models import Embedder
 from bethink.retrieval.rank import RecallResult
 from bethink.steps.answer import Wanted, answered, look_for
-from bethink.storage.base import Pending, Put, Scan, Scope
+from bethink.storage.base import Pending, Put, Scan, Scope, TokenVectors
 
 __all__ = ["embed_pending", "embed_some", "recall_from", "reembed"]
 
@@ -57,6 +57,7 @@ def embed_pending(engine: Engine, scope: Scope, *, progress: Progress | None = N
     is one transaction.
     """
     done = engine.in_space(lambda bound: _embed(engine, bound, scope, progress=progress))
+    engine.in_space(lambda bound: _embed_tokens(engine, bound, scope))
     _swept(engine)
     return done
 
@@ -67,21 +68,44 @@ def _embed(
     """`embed_pending` in one space, at most `limit` units."""
     done = 0
     while bound is not None and (limit is None or done < limit):
-        embedder = bound.embedder
-        size = embedder.batch_size if limit is None else min(embedder.batch_size, limit - done)
+        size = bound.embedder.batch_size if limit is None else min(bound.embedder.batch_size, limit - done)
         page = engine.store.scan(Scan(what="pending", scope=scope, limit=size, space=bound.space))
         waiting = [item for item in page.items if isinstance(item, Pending)]
         if not waiting:
             break
-        vectors = embedder.embed([item.text for item in waiting])
-        pairs = tuple((item.unit, vector.tobytes()) for item, vector in zip(waiting, vectors, strict=True))
-        engine.store.put(Put(namespace=scope.namespace, vectors=pairs, space=bound.space))
+        vectors, tokens = _made(bound, waiting)
+        engine.store.put(Put(namespace=scope.namespace, vectors=vectors, space=bound.space, tokens=tokens))
         done += len(waiting)
         if progress is not None:
             progress(len(waiting))
         if len(waiting) < size:
             break
     return done
+
+
+def _made(bound: Bound, waiting: list[Pending]) -> tuple[tuple[tuple[int, bytes], ...], TokenVectors | None]:
+    """Vectors, and those of tokens if they are wanted, of one run of the model."""
+    texts, units = [item.text for item in waiting], [item.unit for item in waiting]
+    if bound.of_tokens is None:
+        vectors, tokens = bound.embedder.embed(texts), None
+    else:
+        from bethink.retrieval.maxsim import packed
+
+        vectors, of_each = bound.of_tokens.embed_tokens(texts)
+        data = [packed(each) for each in of_each]
+        tokens = TokenVectors(bound.of_tokens.token_fingerprint, tuple(zip(units, data, strict=True)))
+    return tuple((unit, vector.tobytes()) for unit, vector in zip(units, vectors, strict=True)), tokens
+
+
+def _embed_tokens(engine: Engine, bound: Bound | None, scope: Scope) -> None:
+    """Give what was embedded without vectors of its tokens those."""
+    while bound is not None and bound.of_tokens is not None:
+        wanted, size = bound.of_tokens.token_fingerprint, bound.embedder.batch_size
+        page = engine.store.scan(Scan(what="pending", scope=scope, limit=size, tokens=wanted))
+        waiting = [item for item in page.items if isinstance(item, Pending)]
+        if not waiting:
+            return
+        engine.store.put(Put(namespace=scope.namespace, tokens=_made(bound, waiting)[1]))
 
 
 _EVERYTHING = Scope((), subtree=True)

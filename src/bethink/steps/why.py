@@ -293,7 +293,14 @@ def _best(ranked: Sequence[Scored]) -> float:
 
 def _ranked(engine: Engine, looked: Looked, now: datetime) -> list[Scored]:
     return ranking(
-        looked.found, looked.query, looked.terms, names=looked.names, cues=looked.cues, now=now, ranker=engine.ranker
+        looked.found,
+        looked.query,
+        looked.terms,
+        names=looked.names,
+        cues=looked.cues,
+        now=now,
+        ranker=engine.ranker,
+        tokens=looked.tokens,
     )
 
 

@@ -105,3 +105,5 @@ def _of_unit(state: State, unit: Unit) -> Iterator[str]:
     for vector, space in ((unit.vector, state.embedder), (unit.filled, state.filling)):
         if vector is not None and (space is None or len(vector) != 4 * space.dimension):
             yield "has a vector that is not of its space"
+    if unit.tokens is not None and len(unit.tokens[1]) % (unit.tokens[0].dimension // 2):
+        yield "has vectors of tokens that are not whole"

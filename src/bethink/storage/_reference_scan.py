@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from bethink.checkpoints import CheckpointInfo
+from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Receipt
 from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_spaces import is_filling, vector_of
-from bethink.storage._reference_state import State, Thread, current_nodes, in_scope, rows
+from bethink.storage._reference_state import State, Thread, Unit, current_nodes, in_scope, rows
 from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
 from bethink.storage.derive import thread_of
 from bethink.threads import ThreadInfo
@@ -92,8 +93,14 @@ def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, Checkp
 def _pending(state: State, request: Scan) -> Iterator[tuple[Position, Pending]]:
     filling = is_filling(state, request.space)
     for number, unit in state.units.items():
-        if vector_of(unit, filling=filling) is None and in_scope(unit.namespace, request.scope):
+        waits = vector_of(unit, filling=filling) is None if request.tokens is None else _lacks(unit, request.tokens)
+        if waits and in_scope(unit.namespace, request.scope):
             yield (number, 0), Pending(number, unit_text(state, unit))
+
+
+def _lacks(unit: Unit, space: Fingerprint) -> bool:
+    """Whether it has no token vectors of the space."""
+    return unit.tokens is None or unit.tokens[0] != space
 
 
 _ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {

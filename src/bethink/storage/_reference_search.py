@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 from bethink.messages import Message
+from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Summary
 from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Unit, in_scope
@@ -50,6 +51,7 @@ def search(state: State, request: Search) -> Found:
                 positions={term: _places(term, words[number]) for term in terms if counts[number][term]},
                 length=lengths[number],
                 cosine=cosines.get(number),
+                tokens=_tokens(units[number], request.tokens),
             )
             for number in sorted(numbers)
         )
@@ -148,8 +150,12 @@ def _cosines(vectors: dict[int, bytes | None], query: bytes | None) -> dict[int,
     return dict(zip(embedded, similarities.tolist(), strict=True))
 
 
+def _tokens(unit: Unit, space: Fingerprint | None) -> bytes | None:
+    return unit.tokens[1] if unit.tokens is not None and unit.tokens[0] == space else None
+
+
 def _candidate(
-    state: State, unit: Unit, *, positions: dict[str, tuple[int, ...]], length: int, cosine: float | None
+    state: State, unit: Unit, *, positions: dict[str, tuple[int, ...]], length: int, cosine: float | None, tokens: bytes | None
 ) -> Candidate:
     thing = _thing(state, unit)
     if isinstance(thing, Message):
@@ -167,6 +173,7 @@ def _candidate(
             positions=positions,
             length=length,
             cosine=cosine,
+            tokens=tokens,
         )
     return Candidate(
         kind=thing.kind,
@@ -181,6 +188,7 @@ def _candidate(
         positions=positions,
         length=length,
         cosine=cosine,
+        tokens=tokens,
     )
 
 

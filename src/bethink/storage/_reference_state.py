@@ -80,6 +80,8 @@ class Unit(msgspec.Struct, frozen=True):
     seq: int = 0
     vector: bytes | None = None
     filled: bytes | None = None
+    tokens: tuple[Fingerprint, bytes] | None = None
+    """Vectors of its tokens, with their space."""
 
 
 @dataclass

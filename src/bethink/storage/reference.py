@@ -82,7 +82,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.derive import nodes_within, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
-from bethink.storage.vectors import check_vectors
+from bethink.storage.vectors import check_tokens, check_vectors
 from bethink.threads import ThreadInfo, place
 from bethink.values import Namespace
 
@@ -440,8 +440,18 @@ def _put(state: State, request: Put) -> None:
     for call in request.calls:
         if (request.namespace, call.thread_id) in state.threads:
             state.calls[state.number()] = (request.namespace, call)
+    _put_vectors(state, request)
+
+
+def _put_vectors(state: State, request: Put) -> None:
     if request.vectors:
         _embed(state, request)
+    if request.tokens is not None:
+        check_tokens(request.tokens)
+        for number, data in request.tokens.of:
+            unit = state.units.get(number)
+            if unit is not None and in_scope(unit.namespace, Scope(request.namespace, subtree=True)):
+                state.units[number] = replace(unit, tokens=(request.tokens.space, data))
 
 
 def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:

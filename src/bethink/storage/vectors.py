@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bethink.errors import InvalidInput
+from bethink.storage.base import TokenVectors
 
-__all__ = ["check_query", "check_vectors"]
+__all__ = ["check_query", "check_tokens", "check_vectors"]
 
 _TOLERANCE = 0.01
 """How far from 1 a length may be: half precision is within; a vector that nobody has normalised seldom is."""
@@ -43,6 +44,20 @@ def check_query(vector: bytes, dimension: int | None) -> None:
     fault = _fault([vector])
     if fault is not None:
         raise InvalidInput("vector", fault[1], _FIX)
+
+
+def check_tokens(tokens: TokenVectors) -> None:
+    """Vectors of tokens that are to be stored.
+
+    Raises:
+        InvalidInput: some are not whole vectors of their dimension. The first such is named by its place among them.
+    """
+    dimension = tokens.space.dimension
+    if dimension < 2 or dimension % 2:
+        raise InvalidInput("tokens.space.dimension", f"{dimension}", "use an even number above 0")
+    for place, (_, data) in enumerate(tokens.of):
+        if len(data) % (dimension // 2):
+            raise InvalidInput(f"tokens[{place}]", f"{len(data)} bytes", f"pass {dimension // 2} bytes for each token")
 
 
 def _fault(vectors: Sequence[bytes]) -> tuple[int, str] | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from bethink.ids import derived_id
-from bethink.models import Fingerprint
+from bethink.models import Embedded, Fingerprint
 from bethink.models.language import Prompt, Reply
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "FrozenClock",
     "Hang",
     "HashEmbedder",
+    "HashTokenEmbedder",
     "Scripted",
     "ScriptedModel",
     "SeededIds",
@@ -91,6 +92,33 @@ class HashEmbedder:
         """The vector of one text as a store keeps it: little-endian float32."""
         vector: bytes = self.embed([text])[0].astype("<f4").tobytes()
         return vector
+
+
+class HashTokenEmbedder(HashEmbedder):
+    """The same, giving vectors of tokens as well (`TokenEmbedder`): a token is a word, and words that begin with the same three
+    letters have the same vector.
+    """
+
+    @property
+    def token_fingerprint(self) -> Fingerprint:
+        return Fingerprint(f"{self._name}/tokens", _TOKEN_DIMENSION, "")
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
+        """See `TokenEmbedder.embed_tokens`."""
+        return Embedded(self.embed(texts), [self._tokens(text) for text in texts])
+
+    def _tokens(self, text: str) -> NDArray[np.int8]:
+        import numpy as np
+
+        words = [word[:3].casefold().encode() for word in re.findall(r"\w+", text)]
+        drawn = [
+            hashlib.blake2b(word, digest_size=_TOKEN_DIMENSION, person=self._name.encode()[:16]).digest() for word in words
+        ]
+        whole = np.frombuffer(b"".join(drawn), dtype=np.uint8).astype(np.int16) % 15 - 7
+        return whole.astype(np.int8).reshape(len(words), _TOKEN_DIMENSION)
+
+
+_TOKEN_DIMENSION = 16
 
 
 class SeededIds:

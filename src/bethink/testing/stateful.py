@@ -52,6 +52,7 @@ from bethink.storage.base import (
     Scope,
     Search,
     Store,
+    TokenVectors,
     Transcript,
     What,
 )
@@ -72,6 +73,7 @@ _EVERYTHING = Scope((), subtree=True)
 _EMBEDDERS = (HashEmbedder(), HashEmbedder(name="other"), HashEmbedder(16, "small"))
 _EMBEDDER = _EMBEDDERS[0]
 _embedders = st.sampled_from(_EMBEDDERS)
+_TOKENS = Fingerprint("tokens", 4, "")
 
 # One namespace and one thread come more often than the others, so that something builds up.
 _namespaces = st.sampled_from((("a",), ("a",), ("a",), ("a", "b"), ("ab",)))
@@ -516,10 +518,26 @@ class StoreMachine(RuleBasedStateMachine):
             waiting = _scan(store, "pending", Scope(namespace), space=embedder.fingerprint)
             texts = sorted({unit.text for unit in waiting})[:amount]
             vectors = tuple((unit.unit, embedder.stored(unit.text)) for unit in waiting if unit.text in texts)
-            store.put(Put(namespace=namespace, vectors=vectors, space=embedder.fingerprint))
+            # Half of them with tokens from the start.
+            tokens = tuple((unit.unit, _tokens(unit.text)) for unit in waiting if unit.text in texts[::2])
+            given = TokenVectors(_TOKENS, tokens)
+            store.put(Put(namespace=namespace, vectors=vectors, space=embedder.fingerprint, tokens=given))
             return texts
 
         self.both(embed)
+
+    @rule(namespace=_namespaces, amount=st.integers(1, 8))
+    def give_tokens(self, namespace: Namespace, amount: int) -> None:
+        """Vectors of their tokens for some of the units that have a vector and none."""
+
+        def give(store: Store) -> list[str]:
+            waiting = _scan(store, "pending", Scope(namespace), tokens=_TOKENS)
+            texts = sorted({unit.text for unit in waiting})[:amount]
+            tokens = tuple((unit.unit, _tokens(unit.text)) for unit in waiting if unit.text in texts)
+            store.put(Put(namespace=namespace, tokens=TokenVectors(_TOKENS, tokens)))
+            return texts
+
+        self.both(give)
 
     @rule(embedder=_embedders)
     def fill_space(self, embedder: HashEmbedder) -> None:
@@ -592,6 +610,7 @@ class StoreMachine(RuleBasedStateMachine):
             around=around,
             current=current,
             where=where,
+            tokens=_TOKENS,
             space=asked.fingerprint,
         )
         self.both(lambda store: store.search(request), _comparable)
@@ -728,6 +747,7 @@ def _contents(store: Store) -> dict[str, object]:
     contents["pending"] = [
         sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING, space=space.fingerprint)) for space in store.spaces()
     ]
+    contents["without tokens"] = sorted(unit.text for unit in _scan(store, "pending", _EVERYTHING, tokens=_TOKENS))
     contents["spaces"] = store.spaces()
     threads = _scan(store, "threads", _EVERYTHING)
     contents["nodes"] = [_read(store, thread, nodes=True, limit=0) for thread in threads]
@@ -738,9 +758,14 @@ def _contents(store: Store) -> dict[str, object]:
     return contents
 
 
-def _scan(store: Store, what: What, scope: Scope, space: Fingerprint | None = None) -> list[Any]:
+def _tokens(text: str) -> bytes:
+    """Two bytes for each word."""
+    return b"".join(word.encode()[:1] * 2 for word in text.split())
+
+
+def _scan(store: Store, what: What, scope: Scope, **options: Any) -> list[Any]:
     """Every item, in pages of three so that paging is used too."""
-    request = Scan(what=what, scope=scope, limit=3, space=space)
+    request = Scan(what=what, scope=scope, limit=3, **options)
     items: list[Any] = []
     while True:
         page = store.scan(request)

@@ -23,6 +23,7 @@ _PARTS = (
     "_marks",
     "_spaces",
     "_states",
+    "_tokens",
     "_usage",
     "_vectors",
 )
@@ -49,6 +50,7 @@ from bethink.testing._contract_search import NamespaceContract, SearchContract  
 from bethink.testing._contract_spaces import SpaceContract  # noqa: E402
 from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
 from bethink.testing._contract_threads import AppendContract, FoldContract, ForkContract, ReadContract  # noqa: E402
+from bethink.testing._contract_tokens import TokenContract  # noqa: E402
 from bethink.testing._contract_usage import UsageContract  # noqa: E402
 from bethink.testing._contract_vectors import VectorContract  # noqa: E402
 
@@ -88,6 +90,7 @@ class StoreContract(
     StateContract,
     ForgetStateContract,
     ForkStateContract,
+    TokenContract,
     UsageContract,
     WholeStoreContract,
 ):

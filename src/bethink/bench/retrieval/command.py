@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from bethink.bench.measure import print_json
 from bethink.bench.retrieval.peers import PEERS, missing
 from bethink.bench.retrieval.questions import Source, cases
@@ -19,11 +21,13 @@ from bethink.bench.retrieval.report import report
 from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, System
 from bethink.bench.retrieval.tables import NAMES, divided, drawn, text, update
-from bethink.bench.retrieval.vectors import Vectors
+from bethink.bench.retrieval.vectors import Vectors, VectorsOfTokens
 from bethink.models import Embedder
 from bethink.models.minilm import MiniLM
 from bethink.models.tokens import BuiltinCounter
 from bethink.retrieval.rank import Ranker
+from bethink.retrieval.rerank import Reranker
+from bethink.settings import Settings
 
 __all__ = ["main"]
 
@@ -45,9 +49,14 @@ def main(source: Source, argv: Sequence[str]) -> int:
     fingerprint = None if embedder is None else embedder.fingerprint
     if options.update:
         divided(options.update.read_text(encoding="utf-8"), source, fingerprint)
-    vectors = None if embedder is None else Vectors(embedder, options.cache)
+    vectors = None if embedder is None else VectorsOfTokens(embedder, options.cache)
     ranker, counter, results = Ranker(), BuiltinCounter(), Results()
     systems, left_out = _systems(options.against, vectors, ranker)
+    for name, of in _options(options, ranker).items():
+        if vectors is None:
+            left_out[name] = "it needs an embedder"
+        else:
+            systems[name] = partial(Bethink, vectors, of, Settings(maxsim=True))
     interrupted = False
     try:
         run(data, systems, results, vectors=vectors, count=counter.count, limit=options.limit_questions, progress=_progress)
@@ -104,6 +113,14 @@ def _systems(
     return systems, left_out
 
 
+def _options(options: argparse.Namespace, ranker: Ranker) -> dict[str, Ranker]:
+    """bethink with options of its own, each a row beside the defaults."""
+    found = {f"{OURS} maxsim": ranker} if options.maxsim else {}
+    if options.rerank:
+        found[f"{OURS} rerank"] = msgspec.structs.replace(ranker, reranker=Reranker())
+    return found
+
+
 def _parser(source: Source) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"bethink bench {source}", description=f"Retrieval on {NAMES[source]}.")
     many = source == "beam"
@@ -114,6 +131,8 @@ def _parser(source: Source) -> argparse.ArgumentParser:
     parser.add_argument(
         "--embedder", choices=("minilm", "none"), default="minilm", help="minilm (if its extra is installed), or none"
     )
+    parser.add_argument("--maxsim", action="store_true", help="also ask bethink with its setting maxsim")
+    parser.add_argument("--rerank", action="store_true", help="also ask bethink with that and the learned reranker")
     parser.add_argument("--cache", type=Path, metavar="FILE", help="keep the vectors of messages there for the next run")
     parser.add_argument(
         "--limit-questions", type=_positive, metavar="N", help="at most N questions of a conversation, spread over all"

@@ -76,7 +76,7 @@ def run(
                 seconds = _index(system, sessions, vectors)
                 of_case.index_seconds[name] = {case.name: seconds}
                 of_case.asked[name] = [_ask(system, question, talk, case.name, vectors, count) for question in questions]
-                if isinstance(system, Bethink):
+                if name == OURS and isinstance(system, Bethink):
                     related = [each for each in questions if each.turns and each.category != ADVERSARIAL]
                     strange = _spread(tuple(unrelated(case, cases)), limit)
                     of_case.probes[case.name] = [_probe(system, question, talk) for question in (*related, *strange)]

@@ -24,8 +24,9 @@ from bethink.bench.retrieval.questions import Question, Session
 from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models import Embedder
-from bethink.retrieval.rank import Ranker, RecallResult
+from bethink.retrieval.rank import Hit, Ranker, RecallResult
 from bethink.retrieval.terms import index_terms, query_terms
+from bethink.settings import Settings
 from bethink.storage.sqlite import SqliteStore
 from bethink.testing.doubles import FrozenClock
 
@@ -85,13 +86,13 @@ class Bethink:
     A question is asked when its data set says, or else right after the last message.
     """
 
-    def __init__(self, embedder: Embedder | None, ranker: Ranker) -> None:
+    def __init__(self, embedder: Embedder | None, ranker: Ranker, settings: Settings | None = None) -> None:
         self._folder = TemporaryDirectory()
         store = SqliteStore(str(Path(self._folder.name, "memory.db")), durability="normal")
         self._clock = FrozenClock()
-        self._ranking = Memory(store=store, embedder=embedder, ranker=unlimited(ranker), clock=self._clock)
+        self._ranking = Memory(store=store, embedder=embedder, ranker=unlimited(ranker), settings=settings, clock=self._clock)
         self._ranker = ranker
-        self._answering = Memory(store=store, embedder=embedder, ranker=ranker, clock=self._clock)
+        self._answering = Memory(store=store, embedder=embedder, ranker=ranker, settings=settings, clock=self._clock)
         self._place: dict[tuple[str, int], int] = {}
         self._end = self._clock.now()
 
@@ -109,6 +110,10 @@ class Bethink:
 
     def ask(self, question: Question, k: int) -> list[Found]:
         return self._found(self._recall(self._ranking, question, k))
+
+    def hits(self, question: Question, k: int) -> list[tuple[int, Hit]]:
+        """As `ask`, with all that is told of a hit."""
+        return [(self._place[hit.thread_id or "", hit.seq], hit) for hit in self._recall(self._ranking, question, k)]
 
     def answer(self, question: Question, k: int) -> tuple[list[Found], float]:
         """With the threshold on; and the part of the ranker's own threshold that this question had to pass."""

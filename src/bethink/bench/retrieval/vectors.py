@@ -14,17 +14,20 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from bethink.models import Embedder, Fingerprint
+from bethink.models import Embedded, Embedder, Fingerprint, TokenEmbedder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Vectors"]
+__all__ = ["Vectors", "VectorsOfTokens"]
 
 _BATCH = 64
 _SCHEMA = """CREATE TABLE IF NOT EXISTS vectors (
     space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (space, text)
+) WITHOUT ROWID"""
+_TOKENS = """CREATE TABLE IF NOT EXISTS tokens (
+    space TEXT NOT NULL, text BLOB NOT NULL, data BLOB NOT NULL, PRIMARY KEY (space, text)
 ) WITHOUT ROWID"""
 
 
@@ -49,8 +52,7 @@ class Vectors:
         self._file.set_busy_timeout(10_000)
         self._file.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         self._file.execute(_SCHEMA)
-        fingerprint = embedder.fingerprint
-        self._space = f"{fingerprint.name}/{fingerprint.dimension}/{fingerprint.probe}"
+        self._space = _named(embedder.fingerprint)
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -92,17 +94,69 @@ class Vectors:
         started = perf_counter()
         vectors = np.ascontiguousarray(self._embedder.embed(texts), dtype=np.float32)
         seconds = (perf_counter() - started) / len(texts)
-        made = {text: vector.tobytes() for text, vector in zip(texts, vectors, strict=True)}
         with self._file:
-            self._file.executemany(
-                "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
-                [(self._space, _key(text), vector, seconds) for text, vector in made.items()],
-            )
-        return made
+            self._keep(texts, vectors, seconds)
+        return {text: vector.tobytes() for text, vector in zip(texts, vectors, strict=True)}
+
+    def _keep(self, texts: list[str], vectors: NDArray[np.float32], seconds: float) -> None:
+        self._file.executemany(
+            "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
+            [(self._space, _key(text), vector.tobytes(), seconds) for text, vector in zip(texts, vectors, strict=True)],
+        )
 
     def close(self) -> None:
         """Close the file. Closing twice is fine."""
         self._file.close()
+
+
+class VectorsOfTokens(Vectors):
+    """The same of an embedder that gives vectors of tokens as well. Those are kept in the same file."""
+
+    def __init__(self, embedder: TokenEmbedder, path: Path | None = None) -> None:
+        super().__init__(embedder, path)
+        self._of_tokens = embedder
+        self._file.execute(_TOKENS)
+        self._token_space = _named(embedder.token_fingerprint)
+
+    @property
+    def token_fingerprint(self) -> Fingerprint:
+        return self._of_tokens.token_fingerprint
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
+        """See `TokenEmbedder.embed_tokens`."""
+        import numpy as np
+
+        if self._fresh or not texts:
+            return self._of_tokens.embed_tokens(texts)
+        found: dict[str, bytes] = {}
+        for text in dict.fromkeys(texts):
+            given = (self._token_space, _key(text))
+            rows = self._file.execute("SELECT data FROM tokens WHERE space = ? AND text = ?", given)
+            found.update((text, data) for (data,) in rows)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        for start in range(0, len(missing), _BATCH):
+            found.update(self._tokens_made(missing[start : start + _BATCH]))
+        shape = (-1, self.token_fingerprint.dimension)
+        return Embedded(self.embed(texts), [np.frombuffer(found[text], dtype=np.int8).reshape(shape) for text in texts])
+
+    def _tokens_made(self, texts: list[str]) -> dict[str, bytes]:
+        started = perf_counter()
+        vectors, tokens = self._of_tokens.embed_tokens(texts)
+        seconds = (perf_counter() - started) / len(texts)
+        # They are read from the file in a moment, and were not spared.
+        self.spared -= seconds * len(texts)
+        made = {text: each.tobytes() for text, each in zip(texts, tokens, strict=True)}
+        with self._file:
+            self._keep(texts, vectors, seconds)
+            self._file.executemany(
+                "INSERT OR IGNORE INTO tokens VALUES (?, ?, ?)",
+                [(self._token_space, _key(text), data) for text, data in made.items()],
+            )
+        return made
+
+
+def _named(fingerprint: Fingerprint) -> str:
+    return f"{fingerprint.name}/{fingerprint.dimension}/{fingerprint.probe}"
 
 
 def _key(text: str) -> bytes:

@@ -42,7 +42,7 @@ from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
-from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord
+from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, InView, Search
@@ -98,6 +98,7 @@ __all__ = [
     "Store",
     "StoredMessage",
     "StoredRecord",
+    "TokenVectors",
     "Transcript",
     "Verification",
     "What",

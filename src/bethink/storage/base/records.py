@@ -15,7 +15,7 @@ from bethink.storage.base.scope import Scope
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
-__all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord"]
+__all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord", "TokenVectors"]
 
 
 class Retire(msgspec.Struct, frozen=True):
@@ -47,6 +47,19 @@ class Cursor(msgspec.Struct, frozen=True):
     through: int
 
 
+class TokenVectors(msgspec.Struct, frozen=True):
+    """Vectors of the tokens of some units.
+
+    Attributes:
+        space: what made them; its dimension is that of one token's vector, and even.
+        of: unit numbers, each with its tokens' vectors one after the other, a byte for two components (see `maxsim.packed`). Of
+            a text that has no token worth one, b"".
+    """
+
+    space: Fingerprint
+    of: tuple[tuple[int, bytes], ...]
+
+
 class Put(msgspec.Struct, frozen=True, kw_only=True):
     """Long-term records and what goes with them, in one transaction.
 
@@ -61,6 +74,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
           and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the
           current one or the one being filled (EmbedderMismatch otherwise); None stands for the current one.
+        - `tokens`: kept beside the unit's vector, until the unit goes; of one unit those that came last, whatever their space.
+          Each has the size of whole vectors (InvalidInput otherwise); a unit forgotten meanwhile is passed over.
         - `usage`: kept beside the receipt it names, until that goes. Passed over if that receipt is not there (forgotten
           meanwhile), or has one already.
         - `calls`: kept with their thread, until that goes; passed over if it is not there.
@@ -76,6 +91,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     receipt: Receipt | None = None
     vectors: tuple[tuple[int, bytes], ...] = ()
     space: Fingerprint | None = None
+    tokens: TokenVectors | None = None
     usage: TurnUsage | None = None
     calls: tuple[ModelCall, ...] = ()
     relaxed: bool = False

@@ -34,6 +34,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
         behind: for threads: only those with messages past their "extracted" cursor.
         space: for pending units: those that wait in this space, which is the current one or the one being filled
             (EmbedderMismatch otherwise); None stands for the current one.
+        tokens: for pending units: those that wait for token vectors of this space, instead of those that wait for a vector.
+            Looks at every unit of the scope.
     """
 
     what: What
@@ -47,10 +49,11 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
     behind: bool = False
     space: Fingerprint | None = None
+    tokens: Fingerprint | None = None
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A unit that waits for its vector: its number and the text to embed."""
+    """A unit that waits for its vector, or for those of its tokens: its number and the text to embed."""
 
     unit: int
     text: str

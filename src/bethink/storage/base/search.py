@@ -54,6 +54,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         - retired records are left out unless `current` is False.
         - `space` is that of `vector`, the current one or the one being filled (EmbedderMismatch otherwise); None stands for the
           current one.
+        - with `tokens`, candidates and those beside them bring along the vectors of their tokens, if they have any of that
+          space.
     """
 
     scope: Scope
@@ -66,6 +68,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     in_view: InView | None = None
     where: Filter | None = None
     space: Fingerprint | None = None
+    tokens: Fingerprint | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +78,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         positions: where each query term stands among its terms, from 0 (absent: nowhere).
         length: how many terms it has in all.
         cosine: similarity to the query's vector, -1 to 1; None if it has no vector of that space (yet) or none was asked for.
+        tokens: vectors of its tokens (see `TokenVectors`); None if it has none of the space asked for, or none was.
     """
 
     kind: Literal["message"] | RecordKind
@@ -89,6 +93,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     positions: dict[str, tuple[int, ...]]
     length: int
     cosine: float | None = None
+    tokens: bytes | None = None
 
     @property
     def counts(self) -> dict[str, int]:

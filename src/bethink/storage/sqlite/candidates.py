@@ -83,7 +83,7 @@ def names_for(database: Database, namespaces: Iterable[Row], rows: Iterable[Row]
     )
 
 
-def candidate(row: Row, names: Names, counted: Counted, cosine: float | None) -> Candidate:
+def candidate(row: Row, names: Names, counted: Counted, cosine: float | None, tokens: bytes | None) -> Candidate:
     """What ranking is told of a row."""
     _, _, _, namespace, kind, place, seq, thing_id, created_at, body = row
     if kind == "message":
@@ -107,4 +107,5 @@ def candidate(row: Row, names: Names, counted: Counted, cosine: float | None) ->
         positions=counted.positions,
         length=counted.length,
         cosine=cosine,
+        tokens=tokens,
     )

@@ -138,6 +138,11 @@ SELECT 'vector row ' || v.id FROM vectors v LEFT JOIN units u ON u.id = v.unit
 WHERE u.id IS NULL OR u.namespace <> v.namespace OR u.kind <> v.kind OR u.retired <> v.retired
   OR v.space NOT IN (SELECT id FROM spaces WHERE fingerprint IS NOT NULL);
 
+-- name: tokens_astray
+-- has no unit or no space, or is not as long as whole vectors are
+SELECT 'tokens of unit ' || t.unit FROM tokens t LEFT JOIN token_spaces s ON s.id = t.space
+WHERE s.id IS NULL OR length(t.data) % (s.dimension / 2) <> 0 OR NOT EXISTS (SELECT 1 FROM units u WHERE u.id = t.unit);
+
 -- name: unit_neither_pending_nor_embedded
 -- has no vector of a space in use and does not wait for one, or both
 SELECT 'unit ' || u.id || ' in space ' || s.id FROM spaces s CROSS JOIN units u

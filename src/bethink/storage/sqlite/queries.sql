@@ -158,6 +158,12 @@ SELECT v.space, copy.unit, v.namespace, v.kind, v.retired, v.code, v.data
 FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN vectors v ON v.unit = m.unit JOIN spaces s ON s.id = v.space
 WHERE m.id BETWEEN ?1 AND ?2 AND s.state <> 'leaving' ORDER BY v.id;
 
+-- name: fork_tokens
+-- The vectors of their tokens.
+INSERT INTO tokens (unit, space, data) SELECT copy.unit, v.space, v.data
+FROM messages m JOIN messages copy ON copy.id = m.id + ?3 JOIN tokens v ON v.unit = m.unit
+WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
+
 -- name: fork_calls
 -- The calls of a thread in groups up to a seq, for another thread.
 INSERT INTO calls (thread, call_id, grp, answered) SELECT ?3, call_id, grp, answered FROM calls WHERE thread = ?1 AND grp <= ?2;
@@ -426,6 +432,24 @@ DELETE FROM vectors WHERE space = ? AND unit = ?;
 
 -- name: add_vector
 INSERT INTO vectors (space, unit, namespace, kind, retired, code, data) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_token_space
+INSERT OR IGNORE INTO token_spaces (fingerprint, dimension) VALUES (?, ?);
+
+-- name: token_space
+SELECT id FROM token_spaces WHERE fingerprint = ?;
+
+-- name: add_tokens
+-- Of a unit of a scope, in place of those that it has.
+INSERT OR REPLACE INTO tokens (unit, space, data)
+SELECT u.id, ?4, ?5 FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id = ?1 AND n.path >= ?2 AND n.path < ?3;
+
+-- name: drop_tokens
+DELETE FROM tokens WHERE unit IN (SELECT value FROM json_each(?));
+
+-- name: tokens_of
+-- Those of a list of ascending units.
+SELECT v.unit, v.data FROM json_each(?) l CROSS JOIN tokens v ON v.unit = l.value WHERE v.space = ?;
 
 -- name: vectors_after
 -- The vectors of a space and a namespace with numbers above one that is known.
@@ -757,6 +781,15 @@ FROM pending p INDEXED BY pending_by_namespace CROSS JOIN units u ON u.id = p.un
 WHERE p.space = ?5 AND p.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND p.unit > ?1 AND p.unit < ?2 AND ?4 IS NOT NULL
 ORDER BY p.unit {order} LIMIT ?6;
 
+-- name: scan_without_tokens
+-- Units that have no tokens of a space, with the body of what they stand for.
+SELECT u.id, u.kind, coalesce((SELECT m.body FROM messages m WHERE u.kind = 'message' AND m.id = u.owner),
+  (SELECT r.body FROM records r WHERE u.kind <> 'message' AND r.id = u.owner))
+FROM units u CROSS JOIN namespaces n ON n.id = u.namespace
+WHERE u.id > ?1 AND u.id < ?2 AND n.path >= ?3 AND n.path < ?4
+  AND NOT EXISTS (SELECT 1 FROM tokens t JOIN token_spaces s ON s.id = t.space WHERE t.unit = u.id AND s.fingerprint = ?5)
+ORDER BY u.id {order} LIMIT ?6;
+
 -- name: count_threads
 SELECT count(*), coalesce(sum(t.count), 0) FROM thread_state t JOIN namespaces n ON n.id = t.namespace WHERE n.path >= ? AND n.path < ?;
 
@@ -1015,6 +1048,7 @@ UNION ALL SELECT 1 FROM tiers WHERE instr(CAST(tier AS BLOB), ?1)
 UNION ALL SELECT 1 FROM scores WHERE instr(CAST(author AS BLOB), ?1)
 UNION ALL SELECT 1 FROM namespaces WHERE instr(CAST(path AS BLOB), ?1)
 UNION ALL SELECT 1 FROM meta WHERE instr(CAST(value AS BLOB), ?1)
+UNION ALL SELECT 1 FROM token_spaces WHERE instr(CAST(fingerprint AS BLOB), ?1)
 UNION ALL SELECT 1 FROM spaces WHERE instr(fingerprint, ?1)
 UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(CAST(sql AS BLOB), ?1)
 LIMIT 1;

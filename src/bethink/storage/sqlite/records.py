@@ -24,7 +24,7 @@ from bethink.storage.base import (
     StoredRecord,
 )
 from bethink.storage.derive import terms_of, thread_of
-from bethink.storage.sqlite import checkpoints
+from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
@@ -95,8 +95,14 @@ def put(database: Database, request: Put) -> None:
         row = (number, receipt.id, receipt.thread_id, micros(receipt.created_at), encode_receipt(receipt))
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
+    _put_vectors(database, request)
+
+
+def _put_vectors(database: Database, request: Put) -> None:
     if request.vectors:
-        embed(database, namespace, request.vectors, find(database, request.space))
+        embed(database, request.namespace, request.vectors, find(database, request.space))
+    if request.tokens is not None:
+        tokens.add(database, request.namespace, request.tokens)
 
 
 def _add_usage(database: Database, namespace: int, request: Put) -> None:
@@ -242,7 +248,7 @@ def _stored_message(row: Row) -> StoredMessage:
 def scan(database: Database, request: Scan) -> Page:
     """See `storage.base.Scan`. `next` is the number of the last row, so nothing that is written meanwhile moves the rest."""
     sql, parameters, item = _SCANS[request.what](request)
-    if request.what == "pending":
+    if request.what == "pending" and request.tokens is None:
         parameters = (find(database, request.space).number,)
     after = 0 if request.after is None else int(request.after)
     bounds = (after, _END) if not request.newest else (0, after or _END)
@@ -303,6 +309,8 @@ def _checkpoints(request: Scan) -> _Plan:
 
 def _pending(request: Scan) -> _Plan:
     """Its parameter is the number of the space."""
+    if request.tokens is not None:
+        return q.scan_without_tokens, (tokens.space_key(request.tokens),), _pending_item
     return q.scan_pending if request.scope.subtree else q.scan_pending_of_namespace, (), _pending_item
 
 

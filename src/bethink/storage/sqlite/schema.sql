@@ -276,6 +276,19 @@ CREATE TABLE vectors (
 
 CREATE INDEX vectors_by_space ON vectors (space, namespace, id, unit, kind, retired, code);
 
+-- Vectors of the tokens of a unit, of whichever space they came last; see tokens.py. Apart from `vectors`, since few have them.
+CREATE TABLE token_spaces (
+    id          INTEGER PRIMARY KEY,
+    dimension   INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL UNIQUE -- JSON
+) STRICT;
+
+CREATE TABLE tokens (
+    unit  INTEGER PRIMARY KEY REFERENCES units (id),
+    space INTEGER NOT NULL REFERENCES token_spaces (id),
+    data  BLOB NOT NULL -- 4 bits for each component, token after token
+) STRICT;
+
 -- Each term stands there with the number of its namespace, as in "bee#12", so that a search reads nothing of other namespaces. The
 -- column is the unit's kind, or that of retired ones. Every printable ASCII character is part of a term, so what stands between two
 -- spaces is one token.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from bethink.storage.base import Found, Search
+from bethink.storage.base import Candidate, Found, Search
 from bethink.storage.sqlite.candidates import candidate, names_for, neighbours, rows_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
@@ -23,6 +23,7 @@ from bethink.storage.sqlite.lexicon import K1, B, Counted, Frequencies, LeftOut,
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import FIRST_KEY, Tails
+from bethink.storage.sqlite.tokens import tokens_of
 from bethink.storage.sqlite.values import SEQ_BITS, listed, path_of, path_range
 from bethink.storage.vectors import check_query
 
@@ -94,15 +95,20 @@ def search(
         cosines.update(similarities.of([*lexical, *around]))
         lent = similarities.of_left_out(beside)
     chosen = [unit for unit in sorted({*lexical, *around, *cosines}) if unit in rows]
+    tokens = tokens_of(database, {*chosen, *beside}, request.tokens)
     names = names_for(database, namespaces, rows.values())
+
+    def made(units: Iterable[int], cosines: dict[int, float]) -> tuple[Candidate, ...]:
+        return tuple([candidate(rows[unit], names, counted[unit], cosines.get(unit), tokens.get(unit)) for unit in units])
+
     return Found(
-        candidates=tuple([candidate(rows[unit], names, counted[unit], cosines.get(unit)) for unit in chosen]),
+        candidates=made(chosen, cosines),
         units=units,
         mean_length=mean_length,
         frequency=frequency,
         pending=pending,
         paths=similarities.paths if similarities is not None else (),
-        beside=tuple([candidate(rows[unit], names, counted[unit], lent.get(unit)) for unit in sorted(beside)]),
+        beside=made(sorted(beside), lent),
     )
 
 

@@ -267,6 +267,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     database.execute(q.fork_units, (*span, moved, last))
     database.execute(q.fork_messages, (*span, moved, thread, last))
     database.execute(q.fork_vectors, (*span, moved))
+    database.execute(q.fork_tokens, (*span, moved))
     database.execute(q.fork_calls, (parent.thread, parent.tip, thread))
     marks.fork(database, span, moved)
     copied(database, last)

@@ -129,6 +129,7 @@ def drop_units(database: Database, units: Collection[int]) -> None:
     for space, namespace, embedded in database.execute(q.vectors_of_units, (chosen,)):
         database.execute(q.count_vectors, (space, namespace, -embedded, embedded))
     database.execute(q.drop_vectors, (chosen,))
+    database.execute(q.drop_tokens, (chosen,))
     database.execute(q.drop_pending, (chosen,))
     database.execute(q.drop_units, (chosen,))
     database.execute(q.remember_unit, (max(units),))
