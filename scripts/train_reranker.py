@@ -27,7 +27,8 @@ from bethink.bench.retrieval.questions import ADVERSARIAL, Question, Source, cas
 from bethink.bench.retrieval.systems import Bethink
 from bethink.bench.retrieval.vectors import VectorsOfTokens
 from bethink.models.minilm import MiniLM
-from bethink.retrieval.rank import Hit, Ranker
+from bethink.retrieval.hits import Hit
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.rerank import FEATURES, Reranker, features, reranked
 from bethink.settings import Settings
 

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
-    from bethink.retrieval.hits import LeftOut, Member
-    from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
+    from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
@@ -252,8 +252,8 @@ _HOMES = {
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
-    "retrieval.hits": ("LeftOut", "Member"),
-    "retrieval.rank": ("Hit", "Ranker", "RecallResult"),
+    "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
+    "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
     "retrieval.why": ("Why", "WhyNot"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
     from bethink.retrieval.grouping import Unit
-    from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.hits import Hit, RecallResult
+    from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.recall import Searchable
     from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.background import LoopWorker

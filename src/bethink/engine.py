@@ -22,7 +22,7 @@ from bethink.models.cached import CachedCounter, CachedEmbedder, CachedTokenEmbe
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
-from bethink.retrieval.rank import Ranker
+from bethink.retrieval.ranker import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
     Append,

@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
-    from bethink.retrieval.rank import Hit, Ranker, RecallResult
+    from bethink.retrieval.hits import Hit, RecallResult
+    from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.refine import RefineReport
 
@@ -138,7 +139,7 @@ class Memory:
     ) -> None:
         from bethink.engine import Engine
         from bethink.models.language import as_model
-        from bethink.retrieval.rank import Ranker
+        from bethink.retrieval.ranker import Ranker
 
         self._namespace = check_namespace(namespace)
         chosen = _embedders(embedder)

@@ -26,7 +26,7 @@ from bethink.bench.retrieval.vectors import Vectors, VectorsOfTokens
 from bethink.errors import InvalidInput
 from bethink.models import Embedder, Fingerprint
 from bethink.models.tokens import BuiltinCounter
-from bethink.retrieval.rank import Ranker
+from bethink.retrieval.ranker import Ranker
 from bethink.settings import Settings
 from bethink.testing.doubles import HashEmbedder, HashTokenEmbedder
 

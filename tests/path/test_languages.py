@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink import InvalidInput, Memory, embedder_from
-from bethink.retrieval.rank import Ranker
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import MAX_QUERY, MAX_QUERY_TERMS
 from bethink.storage.base import Found, Search
 from bethink.storage.reference import ReferenceStore

@@ -22,7 +22,7 @@ from bethink.models import Embedded, TokenEmbedder
 from bethink.models.cached import CachedTokenEmbedder
 from bethink.retrieval.legs import neighbours
 from bethink.retrieval.maxsim import maxsim, packed
-from bethink.retrieval.rank import Ranker
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.rerank import Reranker
 from bethink.storage.base import Candidate
 from bethink.testing.doubles import HashEmbedder, HashTokenEmbedder

@@ -12,9 +12,9 @@ from bethink import Memory, Message, Settings
 from bethink.context.items import Item, shown
 from bethink.errors import InvalidInput
 from bethink.models.tokens import BuiltinCounter
-from bethink.retrieval.hits import Member, excerpt
+from bethink.retrieval.hits import Hit, Member, RecallResult, excerpt
 from bethink.retrieval.packing import LONGEST, Passages, packed, passage
-from bethink.retrieval.rank import Hit, Ranker, RecallResult
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import query_terms
 
 COUNTER = BuiltinCounter()

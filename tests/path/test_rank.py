@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from bethink.errors import InvalidInput
 from bethink.retrieval.dates import time_cues
-from bethink.retrieval.rank import Ranker, RecallResult, rank, speakers_in, without_names
+from bethink.retrieval.hits import RecallResult
+from bethink.retrieval.names import speakers_in, without_names
+from bethink.retrieval.rank import rank
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import index_terms, query_terms
 from bethink.storage.base import Candidate, Found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 from bethink.messages import Message
-from bethink.retrieval.rank import Ranker, RecallResult
+from bethink.retrieval.hits import RecallResult
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.recall import recall
 from bethink.storage.base import Append, Filter, Scope
 from bethink.storage.base.filters import Compare

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from bethink import Memory, Message, Settings
 from bethink.errors import InvalidInput
-from bethink.retrieval.rank import Hit, Ranker
+from bethink.retrieval.hits import Hit
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.rerank import FEATURES, Reranker, features, reranked
 from bethink.testing.doubles import HashTokenEmbedder
 

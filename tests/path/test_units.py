@@ -6,7 +6,8 @@ import pytest
 
 from bethink import Memory, Message
 from bethink.errors import InvalidInput
-from bethink.retrieval.rank import Hit, Ranker
+from bethink.retrieval.hits import Hit
+from bethink.retrieval.ranker import Ranker
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from bethink.messages import Message
 from bethink.retrieval.dates import time_cues
+from bethink.retrieval.hits import RecallResult
 from bethink.retrieval.legs import leniency, term_weights
-from bethink.retrieval.rank import Ranker, RecallResult, rank
+from bethink.retrieval.rank import rank
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.recall import recall
 from bethink.retrieval.terms import asking_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Append, Found, Scope, Search

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from bethink import Memory, Message, Why, WhyNot
 from bethink.models import Embedder
-from bethink.retrieval.rank import Ranker, RecallResult
+from bethink.retrieval.hits import RecallResult
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.why import Step
 from bethink.storage.base import Store
 from bethink.storage.reference import ReferenceStore

@@ -2,8 +2,12 @@
 
     terms    text → terms, the same for every backend, on the way in and on the way out
     dates    the times that a text names → stretches of the calendar, and how well a moment fits them
+    names    of the speakers whom a query names
+    ranker   the parameters of ranking
     rank     candidates and their statistics → hits, each with its scores
     legs     the words and the meaning of a candidate and of the messages around it, as numbers
+    form     what the form of a text tells
+    maxsim   query and candidate compared token by token; rerank: a learned correction (options)
     passages a long text by its best passage
     recall   the order of it: a search, and its answer
     grouping hits as turns and sessions

@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from bethink.messages import Message
-from bethink.retrieval.hits import Member
-from bethink.retrieval.rank import Hit, RecallResult
+from bethink.retrieval.hits import Hit, Member, RecallResult
 from bethink.values import Namespace
 
 __all__ = ["Unit", "grouped"]

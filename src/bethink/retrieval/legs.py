@@ -28,7 +28,7 @@ from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
-    from bethink.retrieval.rank import Ranker
+    from bethink.retrieval.ranker import Ranker
 
 __all__ = ["Around", "Column", "Words", "answers", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
 

@@ -20,8 +20,7 @@ from bethink.errors import InvalidInput
 from bethink.models import TokenCounter
 from bethink.models.characters import boundary
 from bethink.models.tokens import truncate
-from bethink.retrieval.hits import LeftOut, Member
-from bethink.retrieval.rank import Hit, RecallResult
+from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
 from bethink.retrieval.terms import index_terms
 
 __all__ = ["LONGEST", "SHORTEST", "Passages", "packed", "passage"]

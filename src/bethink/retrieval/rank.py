@@ -20,22 +20,20 @@ Each leg is one entry in `Hit.scores`, and they sum to the score.
 
 from __future__ import annotations
 
-import hashlib
-import math
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from bethink.errors import InvalidInput
-from bethink.messages import Trust
-from bethink.records import RecordKind
 from bethink.retrieval.dates import TimeCue, time_score
-from bethink.retrieval.hits import LeftOut, Member, excerpt
-from bethink.retrieval.rerank import Reranker, corrected
-from bethink.retrieval.terms import asking_terms, index_terms, query_terms, stop_words, unspaced_runs
+from bethink.retrieval.form import asks_for_reply, asks_when, form_share
+from bethink.retrieval.hits import Hit, RecallResult
+from bethink.retrieval.names import ROLES
+from bethink.retrieval.ranker import DEFAULT, Ranker
+from bethink.retrieval.rerank import corrected
+from bethink.retrieval.terms import asking_terms, query_terms, unspaced_runs
 from bethink.storage.base import Candidate, Found
 from bethink.values import Namespace
 
@@ -43,179 +41,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Hit", "Ranker", "RecallResult", "Scored", "Weighed", "rank", "ranking", "speakers_in", "weighed", "without_names"]
+__all__ = ["Scored", "Weighed", "rank", "ranking", "weighed"]
 
-_NAME, _VERSION = "legs", 3
 _COMPARED = 48
 """So many are compared token by token. (LoCoMo: of all, no more of the evidence is found.)"""
-_ROLES = frozenset({"", "system", "developer", "user", "assistant", "tool"})
-
-
-class Ranker(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of ranking; shares and scores are from 0 to 1. The defaults were chosen on four conversations of LoCoMo.
-
-    Attributes:
-        k1, b: BM25's saturation of term counts and correction for length.
-        asking: part of their weight that words have which questions are put in (`terms.asking_terms`; English).
-        dated: part that the words of a time have which the query names: "in May 2023" is rarely said in that month.
-        dense: weight of the dense leg; the lexical one has the rest.
-        alike: cosine from which two texts mean the same.
-        context: how much of its neighbours' term counts a message has; `dense_context` of their cosines' squares. One that is
-            so many terms long as `damping` has all of that, one twice as long has half.
-        speaker: share taken from what was said by others than the speakers whom the query names.
-        length: share added to a message for each e-fold of terms beyond 20 (taken for each below); at most 1.5 of it, or 2
-            below. A record is short or long by how it was made.
-        question: share taken from what ends in a question mark; less from a text of more than 20 terms, which says more than
-            that.
-        reply: share taken from messages of the roles assistant and tool, unless the query asks for what was answered (English):
-            what somebody said of himself is evidence, and what he was told about it is not.
-        when: share added to what says a time, for a query that asks when or how long. English.
-        time: what is added for having been said on the very day that the query names; less for a less exact time. For what was
-            said near that time and not within it, it decides the order only, and does not lift a score over a threshold.
-        tokens: what is added for each 1 of likeness above chance, for answering the query token by token; for the order only,
-            as time nearby.
-        chance: likeness that a text of 20 tokens has with any query; `chance_growth` more for each e-fold of tokens.
-        token_context: how much of its neighbours' likeness a message has, damped as `context` is.
-        threshold: score below which even the best candidate is no answer, and nothing is returned; for a query of up to two
-            words that tell. Of one of n such words the fourth root of 2 / n of it: half of a long question is not held by
-            chance. (See `term_weights`; n is the effective number of terms, 1 / sum of squared weights.)
-        lexical_threshold: the same where the dense leg did not run.
-        tail: hits after the best one may have that share of the threshold; and all, where what is in view was not looked for,
-            since the best one may be among that.
-        least_units: a scope of fewer units is ranked as if it had that many, the others without any word of the query: of
-            five notes every word of each would else look common, and every word of none decisive.
-        reranker: corrects the scores of what is returned, where tokens are compared (`rerank`). None for none.
-    """
-
-    k1: float = 0.9
-    b: float = 0.4
-    asking: float = 0.6
-    dated: float = 0.3
-    dense: float = 0.4
-    alike: float = 0.9
-    context: float = 1.25
-    dense_context: float = 0.8
-    damping: float = 60.0
-    speaker: float = 0.3
-    length: float = 0.05
-    question: float = 0.25
-    reply: float = 0.2
-    when: float = 0.2
-    time: float = 0.2
-    tokens: float = 0.5
-    chance: float = 0.2
-    chance_growth: float = 0.04
-    token_context: float = 0.4
-    threshold: float = 0.25
-    lexical_threshold: float = 0.26
-    tail: float = 0.5
-    least_units: int = 200
-    reranker: Reranker | None = None
-
-    def __post_init__(self) -> None:
-        shares = (
-            "b",
-            "asking",
-            "dated",
-            "dense",
-            "speaker",
-            "length",
-            "question",
-            "when",
-            "time",
-            "tokens",
-            "chance",
-            "chance_growth",
-            "threshold",
-            "lexical_threshold",
-            "tail",
-        )
-        for name in shares:
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number from 0 to 1")
-        if not 0 < self.alike <= 1:
-            raise InvalidInput("ranker.alike", f"{self.alike}", "use a number above 0, at most 1")
-        for name in ("k1", "context", "dense_context", "token_context", "damping"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InvalidInput(f"ranker.{name}", f"{getattr(self, name)}", "use a number of 0 or more")
-        if self.least_units < 0:
-            raise InvalidInput("ranker.least_units", f"{self.least_units}", "use 0 or more")
-
-    @property
-    def fingerprint(self) -> str:
-        """Names method, version and parameters; kept on every receipt."""
-        digest = hashlib.sha256(msgspec.json.encode(self)).hexdigest()
-        return f"{_NAME}-{_VERSION}-{digest[:12]}"
-
-
-DEFAULT = Ranker()
-
-
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing recalled, with why.
-
-    Attributes:
-        id: the message's or the record's.
-        score: 0 to 1, higher is better, to six decimals.
-        scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.rank`.
-        cut: which characters of `text` a budget has room for; None for all. `shown` is that passage.
-        tokens: of its line in a context, and of those of its members; 0 where no budget was given.
-        members: what belongs to its turn or session, in order; () where each hit is a unit of its own.
-    """
-
-    kind: Literal["message"] | RecordKind
-    id: str
-    namespace: Namespace
-    thread_id: str | None
-    seq: int
-    text: str
-    speaker: str
-    trust: Trust
-    at: datetime
-    score: float
-    scores: dict[str, float]
-    cut: tuple[int, int] | None = None
-    tokens: int = 0
-    members: tuple[Member, ...] = ()
-
-    @property
-    def shown(self) -> str:
-        """What of the text there is room for, with `…` where something is left out."""
-        return excerpt(self.text, self.cut)
-
-
-class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A sequence of hits, best first, and how it came about.
-
-    Attributes:
-        pending: how many things in scope have no vector yet and were found by their words only.
-        empty_reason: why there is no hit; "" when there is one.
-        legs: which ran: "lexical", "dense", "tokens".
-        needed: what the best hit had to come to: the threshold for this query.
-        tokens: of all lines, where a budget was given.
-        left_out: what the budget had no room for, in the order of rank.
-    """
-
-    hits: tuple[Hit, ...] = ()
-    pending: int = 0
-    empty_reason: str = ""
-    legs: tuple[str, ...] = ()
-    needed: float = 0.0
-    tokens: int = 0
-    left_out: tuple[LeftOut, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
-        return self.hits[index]
 
 
 class Scored(msgspec.Struct, frozen=True, gc=False):
@@ -379,16 +208,16 @@ def _scored(
     # Here and not above: whoever only names a Ranker needs no numpy.
     from bethink.retrieval.legs import legs_of
 
-    asks_when, asks_reply = bool(_WHEN.search(query)), bool(_REPLY.search(query))
+    when, reply = asks_when(query), asks_for_reply(query)
     scored = []
     for candidate, lexical, dense, context in legs_of(found, asked.weights, ranker):
         total = lexical + context + (dense or 0.0)
         speaker = form = time = nearby = 0.0
-        if named and candidate.speaker not in named and candidate.speaker not in _ROLES:
+        if named and candidate.speaker not in named and candidate.speaker not in ROLES:
             speaker = -ranker.speaker * total
             total += speaker
         if total:
-            form = _form(candidate, asks_when, asks_reply, ranker) * total
+            form = form_share(candidate, when, reply, ranker) * total
             total += form
         # The time of a record is when it was made, perhaps long after what it tells of was said.
         if cues and candidate.kind == "message":
@@ -451,39 +280,6 @@ def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
     return any(cue.start is not None and cue.end is not None and cue.start <= at < cue.end for cue in cues)
 
 
-_WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
-_GIVEN = "advised|explained|gave|given|listed|mentioned|proposed|provided|recommended|said|suggested|told|wrote"
-_GIFT = "advice|answer|explanation|recommendation|reply|response|suggestion"
-_REPLY = re.compile(
-    rf"\b(?:did|have|had) you\b|\byou(?:['’]ve| have| had)? (?:\w+ )?(?:{_GIVEN})\b|\byour (?:\w+ )?(?:{_GIFT})s?\b"
-    r"|\bassistant\b",
-    re.IGNORECASE,
-)
-_ANSWERING = frozenset({"assistant", "tool"})
-_SAID = """
-yesterday today tonight tomorrow last next ago week weekend month year day days since recently monday tuesday wednesday thursday
-friday saturday sunday january february march april may june july august september october november december
-"""
-_TIMES = frozenset(_SAID.split())
-_TIME_WORD = re.compile(r"[a-z]{3,9}|20\d\d")
-_SHORT, _LEAST, _MOST = 20, -2.0, 1.5
-_QUESTION_MARKS = ("?", "？", "؟")
-
-
-def _form(candidate: Candidate, asks_when: bool, asks_reply: bool, ranker: Ranker) -> float:
-    """What is added for the form of a text, as a share of what it has; more than -1."""
-    share = 0.0
-    if candidate.kind == "message":
-        share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
-    if candidate.text.rstrip().endswith(_QUESTION_MARKS):
-        share -= ranker.question * min(1.0, _SHORT / max(1, candidate.length))
-    if candidate.speaker in _ANSWERING and not asks_reply:
-        share -= ranker.reply
-    if asks_when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):
-        share += ranker.when
-    return max(-1.0, share)
-
-
 def _in_order(scored: Iterable[Scored], now: datetime) -> list[Scored]:
     def place(each: Scored) -> tuple[float, float, str, Namespace, str, int]:
         candidate = each.candidate
@@ -527,28 +323,3 @@ def _hit(scored: Scored) -> Hit:
         score=scored.score,
         scores=scored.scores,
     )
-
-
-# -- names ----------------------------------------------------------------------------------------------------------------
-
-_WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
-
-
-def speakers_in(query: str, speakers: Iterable[str]) -> frozenset[str]:
-    """Those of `speakers` whom the query names, by their whole name or a word of it. Roles such as "user" are no names."""
-    asked = set(index_terms(query).split(" "))
-    return frozenset(speaker for speaker in speakers if speaker not in _ROLES and not asked.isdisjoint(_name_terms(speaker)))
-
-
-def without_names(query: str, names: Iterable[str]) -> str:
-    """The query without these names, for the dense leg: in a small embedding a name drowns everything else. (LoCoMo, recall
-    at 10 of the dense leg alone: 29 % with the names, 58 % without.) A query of nothing but names stays as it is.
-    """
-    gone = {term for name in names for term in _name_terms(name)}
-    kept = _WORD.sub(lambda word: "" if index_terms(word.group()) in gone else word.group(), query)
-    return " ".join(kept.split()) if any(map(str.isalnum, kept)) else query
-
-
-def _name_terms(name: str) -> list[str]:
-    """Terms that stand for a name: its words of two letters and more, but not "will" or "may"."""
-    return [term for term in index_terms(name).split(" ") if len(term) > 1 and term not in stop_words]

@@ -15,7 +15,10 @@ import msgspec
 
 from bethink.models import Embedder, TokenEmbedder, embed_queries
 from bethink.retrieval.dates import TimeCue, time_cues
-from bethink.retrieval.rank import Ranker, RecallResult, Weighed, rank, speakers_in, weighed, without_names
+from bethink.retrieval.hits import RecallResult
+from bethink.retrieval.names import speakers_in, without_names
+from bethink.retrieval.rank import Weighed, rank, weighed
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Compare, Filter, Found, InView, Or, Scope, Search
 

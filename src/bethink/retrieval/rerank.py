@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.retrieval.rank import Hit
+    from bethink.retrieval.hits import Hit
 
 __all__ = ["FEATURES", "Reranker", "corrected", "features", "reranked"]
 

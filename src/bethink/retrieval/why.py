@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from bethink.retrieval.rank import Hit, RecallResult, Scored
+from bethink.retrieval.hits import Hit, RecallResult
+from bethink.retrieval.rank import Scored
 from bethink.retrieval.recall import Looked
 from bethink.storage.base import And, Candidate, Compare, Contains, Exists, Filter, In, Not, Or, passes
 from bethink.values import Namespace

@@ -16,9 +16,8 @@ from bethink.errors import InvalidInput, NotFound
 from bethink.messages import Message
 from bethink.models import TokenCounter
 from bethink.retrieval.grouping import Unit, grouped
-from bethink.retrieval.hits import Member, excerpt
+from bethink.retrieval.hits import Hit, Member, RecallResult, excerpt
 from bethink.retrieval.packing import SHORTEST, Passages, packed
-from bethink.retrieval.rank import Hit, RecallResult
 from bethink.retrieval.recall import Looked, Searchable, answer, look, weighed_for
 from bethink.settings import check_choice
 from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fields_of, passes

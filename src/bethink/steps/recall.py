@@ -11,7 +11,7 @@ from typing import TypeAlias
 from bethink.engine import Bound, Engine
 from bethink.errors import Conflict, EmbedderMismatch, EmbeddingFailed
 from bethink.models import Embedder
-from bethink.retrieval.rank import RecallResult
+from bethink.retrieval.hits import RecallResult
 from bethink.steps.answer import Wanted, answered, look_for
 from bethink.storage.base import Pending, Put, Scan, Scope, TokenVectors
 

@@ -17,7 +17,8 @@ from bethink.errors import NotFound
 from bethink.messages import Message
 from bethink.records import AnyRecord
 from bethink.retrieval.grouping import Unit
-from bethink.retrieval.rank import RecallResult, Scored, ranking
+from bethink.retrieval.hits import RecallResult
+from bethink.retrieval.rank import Scored, ranking
 from bethink.retrieval.recall import Looked, weighed_for
 from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons
 from bethink.steps.answer import Wanted, answered, look_for, most_of

@@ -25,7 +25,7 @@ from bethink.bench.retrieval.vectors import Vectors, VectorsOfTokens
 from bethink.models import Embedder
 from bethink.models.minilm import MiniLM
 from bethink.models.tokens import BuiltinCounter
-from bethink.retrieval.rank import Ranker
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.rerank import Reranker
 from bethink.settings import Settings
 

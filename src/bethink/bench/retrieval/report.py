@@ -14,7 +14,7 @@ from bethink.bench.retrieval.run import DEPTH, OURS, Results
 from bethink.bench.retrieval.threshold import Threshold, measured
 from bethink.errors import InvalidInput
 from bethink.models import Fingerprint
-from bethink.retrieval.rank import Ranker
+from bethink.retrieval.ranker import Ranker
 
 __all__ = ["Report", "Summary", "name_of", "report"]
 

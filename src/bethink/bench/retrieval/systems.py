@@ -24,7 +24,8 @@ from bethink.bench.retrieval.questions import Question, Session
 from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models import Embedder
-from bethink.retrieval.rank import Hit, Ranker, RecallResult
+from bethink.retrieval.hits import Hit, RecallResult
+from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import index_terms, query_terms
 from bethink.settings import Settings
 from bethink.storage.sqlite import SqliteStore

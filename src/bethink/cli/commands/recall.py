@@ -13,7 +13,7 @@ from bethink.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bethink.cli.render import Page
-    from bethink.retrieval.rank import RecallResult
+    from bethink.retrieval.hits import RecallResult
 
 __all__ = ["facts_of", "register", "show_hits"]
 
