@@ -42,7 +42,7 @@ VERBS = (
         "bench tokens",
     ),
 )
-_RECALL = {"hits", "pending", "empty_reason", "legs", "tokens", "left_out"}
+_RECALL = {"hits", "pending", "empty_reason", "legs", "needed", "tokens", "left_out"}
 CHAT = [
     {"role": "system", "content": "You plan trips."},
     {"role": "user", "content": "My name is Ada. I live in Porto and I'm allergic to peanuts."},

@@ -232,7 +232,7 @@ def _fallen(
 def _below(engine: Engine, looked: Looked, thing_id: str, placed: Placed, best: float, needed: float, detail: str) -> WhyNot:
     """Of a candidate that is worth too little, or of which the best is."""
     tail = engine.ranker.tail
-    enough = _floor((min(best, placed.worth / tail) if tail else best) / weighed_for(looked, engine.ranker).leniency)
+    enough = _floor(min(1.0, (min(best, placed.worth / tail) if tail else best) / weighed_for(looked, engine.ranker).leniency))
     dense = any(candidate.cosine is not None for candidate in looked.found.candidates)
     return WhyNot(
         id=thing_id,

@@ -22,7 +22,7 @@ from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.lexicon import K1, B, Counted, Frequencies, LeftOut, Lexicon, rarity
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
-from bethink.storage.sqlite.tail import FIRST_KEY, Tails
+from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
 from bethink.storage.sqlite.tokens import tokens_of
 from bethink.storage.sqlite.values import SEQ_BITS, listed, path_of, path_range
 from bethink.storage.vectors import check_query
@@ -49,14 +49,18 @@ def _in_view(database: Database, request: Search, namespaces: list[Row]) -> Left
 
 
 def search(
-    database: Database, request: Search, partitions: Callable[[], Partitions], frequencies: Frequencies, tails: Tails
+    database: Database, request: Search, partitions: Callable[[], Partitions], frequencies: Frequencies, tail: list[Unsettled]
 ) -> Found:
-    """See `storage.base.Search`. `partitions` is asked for only if there is a vector: it needs numpy."""
+    """See `storage.base.Search`.
+
+    Args:
+        partitions: asked for only if there is a vector: it needs numpy.
+        tail: the messages in the tails of the scope.
+    """
     space = find(database, request.space)
     if request.vector is not None:
         check_query(request.vector, space.dimension)
     namespaces = database.execute(q.namespaces_in_scope, (space.number, *path_range(request.scope)))
-    tail = tails.of(database, request.scope)
     units = sum(row[2] for row in namespaces) + len(tail)
     if not units:
         return Found(candidates=(), units=0, mean_length=0.0, frequency={}, pending=0)

@@ -59,7 +59,7 @@ from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import search
-from bethink.storage.sqlite.tail import Tails, is_long, settle
+from bethink.storage.sqlite.tail import Tails, Unsettled, is_long, settle
 from bethink.storage.sqlite.transcripts import Transcripts
 from bethink.storage.sqlite.values import drop_kept, path_of, path_range
 from bethink.storage.sqlite.verify import verify
@@ -198,15 +198,16 @@ class SqliteStore:
 
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`. The first search after many appends makes their index terms: some 0.07 ms a message."""
-        with self._searching(request.scope) as database:
-            return search(database, request, self._vectors, self._frequencies, self._tails)
+        with self._searching(request.scope) as (database, tail):
+            return search(database, request, self._vectors, self._frequencies, tail)
 
     @contextmanager
-    def _searching(self, scope: Scope) -> Iterator[Database]:
-        """A connection within a read transaction in which the tails of the scope are short, if that can be had."""
+    def _searching(self, scope: Scope) -> Iterator[tuple[Database, list[Unsettled]]]:
+        """A connection within a read transaction, and the tails of the scope in it: short ones, if that can be had."""
         with self._readers.reading() as database:
-            if not is_long(database, scope):
-                yield database
+            tail = self._tails.short(database, scope)
+            if tail is not None:
+                yield database, tail
                 return
         try:
             self._settle(scope)
@@ -216,7 +217,7 @@ class SqliteStore:
             # Who cannot write, or not now, finds as much by reading the tails.
             pass
         with self._readers.reading() as database:
-            yield database
+            yield database, self._tails.of(database, scope)
 
     def _settle(self, scope: Scope) -> None:
         """Settle the tails of a scope, in transactions that leave others their turn."""
@@ -238,9 +239,9 @@ class SqliteStore:
 
     def speakers(self, scope: Scope, /) -> tuple[str, ...]:
         """See `storage.base.Store.speakers`. Costs a step in an index for each name in each namespace of the scope."""
-        with self._searching(scope) as database:
+        with self._searching(scope) as (database, tail):
             names = {name for (name,) in database.execute(q.speakers, path_range(scope))}
-            names.update(message.speaker for message in self._tails.of(database, scope) if message.speaker)
+            names.update([message.speaker for message in tail if message.speaker])
             return tuple(sorted(names))
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
@@ -285,16 +286,16 @@ class SqliteStore:
 
     def stats(self, scope: Scope, /) -> Stats:
         """Counts of a scope, and facts of the whole database."""
-        with self._searching(scope) as database:
-            return self._stats(database, scope)
+        with self._searching(scope) as (database, tail):
+            return self._stats(database, scope, len(tail))
 
-    def _stats(self, database: Database, scope: Scope) -> Stats:
+    def _stats(self, database: Database, scope: Scope, unsettled: int) -> Stats:
         span = path_range(scope)
         thread_count, messages = database.execute(q.count_threads, span)[0]
         kinds = database.execute(q.count_records, span)
         current = spaces.in_use(database)[0]
         totals = database.execute(q.namespaces_in_scope, (current.number, *span))
-        units = sum(row[2] for row in totals) + len(self._tails.of(database, scope))
+        units = sum(row[2] for row in totals) + unsettled
         return Stats(
             namespaces=database.execute(q.count_namespaces, span)[0][0],
             threads=thread_count,

@@ -61,7 +61,14 @@ class Tails:
 
     def of(self, database: Database, scope: Scope) -> list[Unsettled]:
         """The tails of a scope, without what search is not to find."""
-        numbers = [number for (number,) in database.execute(q.tail_numbers, (*path_range(scope), -1))]
+        return self._read(database, [number for (number,) in database.execute(q.tail_numbers, (*path_range(scope), -1))])
+
+    def short(self, database: Database, scope: Scope) -> list[Unsettled] | None:
+        """The same; None where they have more than `LONGEST` messages in all."""
+        numbers = [number for (number,) in database.execute(q.tail_numbers, (*path_range(scope), LONGEST + 1))]
+        return self._read(database, numbers) if len(numbers) <= LONGEST else None
+
+    def _read(self, database: Database, numbers: list[int]) -> list[Unsettled]:
         with self._lock:
             found = {number: self._kept[number] for number in numbers if number in self._kept}
         missing = [number for number in numbers if number not in found]
