@@ -313,8 +313,8 @@ class Engine:
                 if embedder.fingerprint.same_space(space.fingerprint):
                     self._bound = Bound(embedder, space.fingerprint)
                     return self._bound
-        filling = spaces[1].fingerprint if len(spaces) > 1 else None
-        raise mismatch(spaces[0].fingerprint, self._embedders[0].fingerprint, filling=filling)
+        current, *filling = [space.fingerprint for space in spaces]
+        raise mismatch(current, self._embedders[0].fingerprint, filling=filling[0] if filling else None)
 
     def target(self, given: Embedder | None) -> Bound:
         """The embedder to fill a space with: the one given, which is at hand from now on, or else the first. It has the space

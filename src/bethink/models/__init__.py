@@ -59,7 +59,7 @@ class TokenCounter(Protocol):
         """Names the method and its version; kept on every receipt."""
         ...
 
-    def count(self, text: str) -> int:
+    def count(self, text: str, /) -> int:
         """Tokens of a text; 0 for the empty text. A beginning that ends inside a word may count a few more than the whole: a
         word is often one token, its first letters seldom."""
         ...

@@ -20,6 +20,7 @@ import re
 import ssl
 import threading
 import time
+import weakref
 from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -56,9 +57,8 @@ class _Open:
     def __init__(self, url: SplitResult) -> None:
         self.connection, self.prefix = _connect(url)
         self.process = os.getpid()
-
-    def __del__(self) -> None:
-        self.connection.close()
+        # Not `__del__`: of garbage that refers to itself the socket may be finalised first, and warn that nobody closed it.
+        weakref.finalize(self, self.connection.close).atexit = False
 
 
 class JsonClient:

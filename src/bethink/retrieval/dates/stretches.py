@@ -73,7 +73,8 @@ def around(middle: date, margin: int, precision: Precision) -> Stretch:
 def over(first: date, after: date) -> Stretch:
     """From one day up to, and without, another; as precise as it is short."""
     length = (after - first).days
-    return Stretch(first, after, next((name for name, most in _LONGEST.items() if length <= most), "year"))
+    fitting = [name for name, most in _LONGEST.items() if length <= most]
+    return Stretch(first, after, fitting[0] if fitting else "year")
 
 
 def week(holding: date) -> Stretch:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class Similarities:
         nothing = np.empty(0, np.int64)
         return self._cosines(units, [(part, part.eligible(*self._chosen, nothing)) for part, _ in self._parts])
 
-    def _cosines(self, units: Iterable[int], parts: list[tuple[Partition, NDArray[np.bool_] | None]]) -> dict[int, float]:
+    def _cosines(self, units: Iterable[int], parts: Sequence[tuple[Partition, NDArray[np.bool_] | None]]) -> dict[int, float]:
         wanted = np.fromiter(units, dtype=np.int64)
         found: dict[int, float] = {}
         if len(wanted):
