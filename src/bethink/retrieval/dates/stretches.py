@@ -73,8 +73,9 @@ def around(middle: date, margin: int, precision: Precision) -> Stretch:
 def over(first: date, after: date) -> Stretch:
     """From one day up to, and without, another; as precise as it is short."""
     length = (after - first).days
-    fitting = [name for name, most in _LONGEST.items() if length <= most]
-    return Stretch(first, after, fitting[0] if fitting else "year")
+    fitting: list[Precision] = [name for name, most in _LONGEST.items() if length <= most]
+    precision: Precision = fitting[0] if fitting else "year"
+    return Stretch(first, after, precision)
 
 
 def week(holding: date) -> Stretch:
