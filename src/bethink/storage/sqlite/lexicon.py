@@ -27,13 +27,13 @@ from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
-from bethink.storage.sqlite.units import COLUMNS, column_of, in_lexicon, last_unit
+from bethink.storage.sqlite.units import COLUMNS, column_of, in_lexicon, last_unit, quoted
 from bethink.storage.sqlite.values import listed, path_range
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.postings import Postings
 
-__all__ = ["K1", "B", "Counted", "Frequencies", "LeftOut", "Lexicon", "quoted", "rarity"]
+__all__ = ["K1", "B", "Counted", "Frequencies", "LeftOut", "Lexicon", "rarity"]
 
 _KINDS = ("message", "note", "insight", "summary")
 _EACH = 8
@@ -315,8 +315,3 @@ def rarity(frequency: int, units: int) -> float:
 def _folded(term: str) -> str:
     """A term as FTS5's tokenizer leaves it."""
     return term.encode().lower().decode()
-
-
-def quoted(term: str) -> str:
-    """A term as a string of FTS5's query language."""
-    return '"' + term.replace('"', '""') + '"'

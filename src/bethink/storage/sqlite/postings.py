@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bethink.storage.sqlite.driver import Database
-from bethink.storage.sqlite.lexicon import quoted
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.units import last_unit
+from bethink.storage.sqlite.units import last_unit, quoted
 
 __all__ = ["Postings", "Units", "heaviest"]
 

@@ -35,6 +35,7 @@ __all__ = [
     "intern",
     "last_unit",
     "length_of",
+    "quoted",
     "set_retired",
 ]
 
@@ -194,6 +195,11 @@ def column_of(kind: str, retired: bool) -> str:
 def in_lexicon(terms: str, namespace: int) -> str:
     """Terms as the lexicon holds them: each with the number of its namespace."""
     return f"{terms.replace(' ', f'#{namespace} ')}#{namespace}"
+
+
+def quoted(term: str) -> str:
+    """A term as a string of FTS5's query language."""
+    return '"' + term.replace('"', '""') + '"'
 
 
 def _row(unit: int, namespace: int, kind: str, retired: bool, terms: str) -> Row:
