@@ -407,6 +407,7 @@ def test_a_fingerprint_tells_parameters_apart() -> None:
         {"threshold": 2.0},
         {"tail": float("nan")},
         {"speaker": 1.1},
+        {"reply": 1.1},
         {"alike": 0.0},
         {"context": -0.1},
         {"damping": float("inf")},

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from bethink.messages import Message
 from bethink.retrieval.hits import RecallResult
 from bethink.retrieval.ranker import Ranker
-from bethink.retrieval.recall import recall
+from bethink.retrieval.recall import answer, look
 from bethink.storage.base import Append, Filter, Scope
 from bethink.storage.base.filters import Compare
 from bethink.storage.reference import ReferenceStore
@@ -30,17 +30,17 @@ def asked(query: str, where: Filter | None = None) -> RecallResult:
     )
     store.append(Append(namespace=("u",), thread_id="old", at=NOW, messages=(once,)))
     store.append(Append(namespace=("u",), thread_id="new", at=NOW, messages=tuple(month)))
-    return recall(
+    looked = look(
         query,
         scope=Scope(("u",)),
         search=store.search,
         speakers=store.speakers,
         embedder=None,
-        ranker=Ranker(threshold=0.0, lexical_threshold=0.0),
         k=10,
         now=NOW,
         where=where,
     )
+    return answer(looked, ranker=Ranker(threshold=0.0, lexical_threshold=0.0), k=10, now=NOW)
 
 
 def test_what_was_said_on_the_day_that_is_named_is_a_candidate() -> None:

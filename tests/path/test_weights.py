@@ -15,7 +15,7 @@ from bethink.retrieval.hits import RecallResult
 from bethink.retrieval.legs import leniency, term_weights
 from bethink.retrieval.rank import rank
 from bethink.retrieval.ranker import Ranker
-from bethink.retrieval.recall import recall
+from bethink.retrieval.recall import answer, look
 from bethink.retrieval.terms import asking_terms, query_terms, stop_words, unspaced_runs
 from bethink.storage.base import Append, Found, Scope, Search
 from bethink.storage.reference import ReferenceStore
@@ -36,16 +36,8 @@ def said(text: str, at: datetime = NOW - timedelta(days=1), role: str = "user") 
 
 
 def recalled(store: ReferenceStore, query: str, ranker: Ranker = OPEN) -> RecallResult:
-    return recall(
-        query,
-        scope=Scope(("u",)),
-        search=store.search,
-        speakers=store.speakers,
-        embedder=None,
-        ranker=ranker,
-        k=5,
-        now=NOW,
-    )
+    looked = look(query, scope=Scope(("u",)), search=store.search, speakers=store.speakers, embedder=None, k=5, now=NOW)
+    return answer(looked, ranker=ranker, k=5, now=NOW)
 
 
 # -- words of asking and of time ------------------------------------------------------------------------------------------

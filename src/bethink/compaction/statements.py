@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.compaction.facts import Facts, facts
 from bethink.records import Line
-from bethink.retrieval.terms import index_terms, stop_words
+from bethink.retrieval.terms import QUESTION_MARKS, index_terms, stop_words
 
 __all__ = [
     "Statement",
@@ -128,7 +128,6 @@ _NAMED = re.compile(
     r"(?:\s*[:|–—]|\s+-\s|\s+(?:is|are|was|were|has|have|had|will|can|should|must|does|did)\b)",
     re.IGNORECASE,
 )
-_QUESTION_MARKS = ("?", "？", "؟")
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -192,7 +191,7 @@ def statements(said: Sequence[tuple[Line, str]]) -> list[Statement]:
                 topic=frozenset(term for term in terms if term.isalpha() or not term[0].isdigit()) - _REVISING,
                 # Every name in code is an identifier, there to be used and not to be told.
                 facts=msgspec.structs.replace(of_lines[position], identifiers=()) if code else of_lines[position],
-                question=line.text.rstrip("\"'”’)*_ ").endswith(_QUESTION_MARKS),
+                question=line.text.rstrip("\"'”’)*_ ").endswith(QUESTION_MARKS),
                 courtesy=courtesy,
                 commitment=commitment,
                 elliptic=is_elliptic(line.text),

@@ -6,6 +6,7 @@ import math
 import re
 
 from bethink.retrieval.ranker import Ranker
+from bethink.retrieval.terms import QUESTION_MARKS
 from bethink.storage.base import Candidate
 
 __all__ = ["asks_for_reply", "asks_when", "form_share"]
@@ -26,7 +27,6 @@ friday saturday sunday january february march april may june july august septemb
 _TIMES = frozenset(_SAID.split())
 _TIME_WORD = re.compile(r"[a-z]{3,9}|20\d\d")
 _SHORT, _LEAST, _MOST = 20, -2.0, 1.5
-_QUESTION_MARKS = ("?", "？", "؟")
 
 
 def asks_when(query: str) -> bool:
@@ -48,7 +48,7 @@ def form_share(candidate: Candidate, when: bool, reply: bool, ranker: Ranker) ->
     share = 0.0
     if candidate.kind == "message":
         share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
-    if candidate.text.rstrip().endswith(_QUESTION_MARKS):
+    if candidate.text.rstrip().endswith(QUESTION_MARKS):
         share -= ranker.question * min(1.0, _SHORT / max(1, candidate.length))
     if candidate.speaker in _ANSWERING and not reply:
         share -= ranker.reply

@@ -107,14 +107,14 @@ def rank(
     if k < 1:
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
     dense = any(candidate.cosine is not None for candidate in found.candidates)
-    compared = tokens is not None and bool(ranker.tokens)
-    legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * compared
+    tokens = tokens if ranker.tokens else None
+    legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * (tokens is not None)
     asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
     scored = _scored(found, query, names, asked, cues, ranker, tokens)
     if not scored or max([each.worth for each in scored]) < asked.needed:
         why = _why_nothing(found, query, scored, asked.needed)
         return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=asked.needed)
-    ranked = _ordered(scored, now, ranker if compared else None, least=asked.least)
+    ranked = _ordered(scored, now, None if tokens is None else ranker, least=asked.least)
     hits = tuple([_hit(each) for each in ranked[:k]])
     return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=asked.needed)
 
@@ -179,8 +179,9 @@ def ranking(
 ) -> list[Scored]:
     """All that was found, in the order of `rank`, whatever its threshold."""
     asked = weighed(found, query, terms, names=names, cues=cues, beside=False, ranker=ranker)
+    tokens = tokens if ranker.tokens else None
     scored = _scored(found, query, names, asked, cues, ranker, tokens)
-    return _ordered(scored, now, ranker if tokens is not None and ranker.tokens else None)
+    return _ordered(scored, now, None if tokens is None else ranker)
 
 
 def _ordered(scored: list[Scored], now: datetime, ranker: Ranker | None, *, least: float = -1.0) -> list[Scored]:
@@ -233,7 +234,7 @@ def _scored(
             dense = None if dense is None else dense * scale
         # Rounded, so that float noise of another machine's vectors does not decide between equals.
         scored.append(Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
-    return scored if tokens is None or not ranker.tokens else _compared(found, scored, tokens, ranker)
+    return scored if tokens is None else _compared(found, scored, tokens, ranker)
 
 
 _SPOKEN = 1 / 3

@@ -85,6 +85,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
             "speaker",
             "length",
             "question",
+            "reply",
             "when",
             "time",
             "tokens",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Looked", "Searchable", "answer", "look", "recall", "weighed_for"]
+__all__ = ["Looked", "Searchable", "answer", "look", "weighed_for"]
 
 replace = msgspec.structs.replace
 
@@ -90,7 +90,12 @@ def look(
     where: Filter | None = None,
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Looked:
-    """Search for what may answer a query; see `recall`."""
+    """Search for what may answer a query, that `where` is true of and that is not `in_view`.
+
+    `search` and `speakers` are the store's. `search` is called once, and once more where the query names a time: what was said
+    then may be far from the best of all by its words. Each step is done within the `span` of its name. Any text is a query; of
+    a very long one its ends are read (`terms.query_part`). `of_tokens` is `embedder`, where tokens are to be compared as well.
+    """
     query = query_part(query)
     names = speakers_in(query, speakers(scope))
     terms = query_terms(query, names=names)
@@ -146,45 +151,6 @@ def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime) -> RecallRe
     if looked.request.where is not None and found.units and query.strip() and not found.candidates:
         return replace(ranked, empty_reason="nothing that passes the filter matches the query")
     return ranked
-
-
-def recall(
-    query: str,
-    *,
-    scope: Scope,
-    search: Callable[[Search], Found],
-    speakers: Callable[[Scope], tuple[str, ...]],
-    embedder: Embedder | None,
-    of_tokens: TokenEmbedder | None = None,
-    ranker: Ranker,
-    k: int,
-    now: datetime,
-    kinds: tuple[Searchable, ...] | None = None,
-    in_view: InView | None = None,
-    where: Filter | None = None,
-    span: Callable[[str], AbstractContextManager[object]] = nullcontext,
-) -> RecallResult:
-    """The at most `k` best answers that `where` is true of and that are not `in_view`, or none with the reason. `search` and
-    `speakers` are the store's. `search` is called once, and once more where the query names a time: what was said then may
-    be far from the best of all by its words. Each step is done within the `span` of its name. Any text is a query; of a very
-    long one its ends are read (`terms.query_part`). `of_tokens` is `embedder`, where tokens are to be compared as well.
-    """
-    looked = look(
-        query,
-        scope=scope,
-        search=search,
-        speakers=speakers,
-        embedder=embedder,
-        of_tokens=of_tokens,
-        k=k,
-        now=now,
-        kinds=kinds,
-        in_view=in_view,
-        where=where,
-        span=span,
-    )
-    with span("recall.rank"):
-        return answer(looked, ranker=ranker, k=k, now=now)
 
 
 def _said_then(cues: tuple[TimeCue, ...]) -> Filter | None:

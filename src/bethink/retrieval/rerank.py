@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import InvalidInput
+from bethink.retrieval.terms import QUESTION_MARKS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,6 @@ FEATURES = (
 _LEARNED = (0.015, -0.138, 0.075, -0.286, 0.411, 0.3, -0.061, 0.009, -0.05, 0.012, -0.036, -0.026)
 """As printed by `scripts/train_reranker.py`, for the defaults of `Ranker`: to be learned anew when those change."""
 _WORDS = math.log(200)
-_QUESTION_MARKS = ("?", "？", "؟")
 
 
 class Reranker(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ def features(hits: Sequence[Hit]) -> NDArray[np.float64]:
             *(hit.scores.get(leg, 0.0) for leg in FEATURES[:7]),
             math.sqrt(hit.score),
             math.log1p(len(hit.text.split())) / _WORDS,
-            float(hit.text.rstrip().endswith(_QUESTION_MARKS)),
+            float(hit.text.rstrip().endswith(QUESTION_MARKS)),
             beside(hit, -1),
             beside(hit, 1),
         )

@@ -21,7 +21,9 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = ["asking_terms", "index_terms", "query_part", "query_terms", "stop_words", "unspaced_runs"]
+__all__ = ["QUESTION_MARKS", "asking_terms", "index_terms", "query_part", "query_terms", "stop_words", "unspaced_runs"]
+
+QUESTION_MARKS = ("?", "？", "؟")
 
 MAX_TERM_LENGTH = 64
 """Longer words (hashes, base64) are cut into pieces of this length, in texts and in queries alike."""

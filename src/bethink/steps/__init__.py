@@ -3,7 +3,9 @@
     append     formats.from_any -> terms -> store.append
     derive     store.read -> insights.extract -> reconcile -> store.put, with the thread's cursor
     reflect    derive -> session_summary, archive -> store.put, with the thread's cursor
-    recall     embed what waits -> store.search -> retrieval.rank
+    recall     embed what waits -> answer
+    answer     store.search -> retrieval.rank -> grouping -> packing
+    why        answer -> retrieval.why
     view       store.read -> compaction.plan -> fold -> store.fold
     refine     store.read -> compaction.due -> summarise_with_model -> the model -> store.refine
     background   refine, by itself after a fold

@@ -59,7 +59,7 @@ from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import search
-from bethink.storage.sqlite.tail import Tails, Unsettled, is_long, settle
+from bethink.storage.sqlite.tail import Tails, Unsettled, has_tails, settle
 from bethink.storage.sqlite.transcripts import Transcripts
 from bethink.storage.sqlite.values import drop_kept, path_of, path_range
 from bethink.storage.sqlite.verify import verify
@@ -227,7 +227,7 @@ class SqliteStore:
     def _settle_whole(self, scope: Scope) -> None:
         """Settle every tail of a scope: a message has no unit before. Who cannot must not be told that nothing waits."""
         with self._readers.reading() as database:
-            tails = is_long(database, scope, 0)
+            tails = has_tails(database, scope)
         if tails:
             self._settle(scope)
 

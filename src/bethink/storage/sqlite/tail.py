@@ -28,7 +28,7 @@ from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import NewUnit, add_units, length_of
 from bethink.storage.sqlite.values import decode_body, listed, path_range
 
-__all__ = ["FIRST_KEY", "LONGEST", "Tails", "Unsettled", "is_long", "message_numbers", "settle", "settle_thread", "shorten"]
+__all__ = ["FIRST_KEY", "LONGEST", "Tails", "Unsettled", "has_tails", "message_numbers", "settle", "settle_thread", "shorten"]
 
 LONGEST = 64
 _BATCH = 1_000
@@ -102,10 +102,9 @@ def _unit_of(number: int, body: bytes) -> NewUnit:
     return NewUnit(number, terms_of(message), speaker_of(message))
 
 
-def is_long(database: Database, scope: Scope, longest: int | None = None) -> bool:
-    """Whether the tails of a scope have more messages than that; than a search reads as they are, if nothing is said."""
-    longest = LONGEST if longest is None else longest
-    return len(database.execute(q.tail_numbers, (*path_range(scope), longest + 1))) > longest
+def has_tails(database: Database, scope: Scope) -> bool:
+    """Whether any message of a scope is in a tail."""
+    return bool(database.execute(q.tail_numbers, (*path_range(scope), 1)))
 
 
 def message_numbers(database: Database, ids: Sequence[str], scope: tuple[str, str | bytes]) -> list[int]:
