@@ -216,6 +216,8 @@ class Engine:
         """Forget in the database, and in what this process keeps at hand."""
         with self.telemetry.span("forget", namespace=request.scope.namespace):
             receipt = self.store.forget(request)
+        if request.expired and not receipt.record_ids:
+            return receipt
         for counter in list(self._counters.values()):
             counter.forget()
         for embedder in self._embedders:

@@ -28,6 +28,16 @@ VERBS = (
     *("state", "handoff"),
     *("summaries", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *(
+        "items put",
+        "items get",
+        "items search",
+        "items list",
+        "items delete",
+        "items history",
+        "items namespaces",
+        "items sweep",
+    ),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
     *(
         "bench",

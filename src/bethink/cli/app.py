@@ -16,6 +16,7 @@ from bethink.cli.commands import (
     database,
     demo,
     forgetting,
+    items,
     keeping,
     profile,
     recall,
@@ -97,6 +98,7 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
+app.add_typer(items.app, name="items")
 forgetting.register(app)
 usage.register(app)
 database.register(app)

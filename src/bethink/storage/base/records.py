@@ -70,6 +70,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
           thread that must be.
         - `retire`, `cite`: an unknown id raises NotFound.
+        - none of these takes a version of an item (InvalidInput): see `KeepItems`.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
           and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the

@@ -184,7 +184,8 @@ def _codes(vectors: Sequence[bytes]) -> list[bytes]:
 
 # -- the lexicon's rows ---------------------------------------------------------------------------------------------------
 
-COLUMNS = ("message", "note", "insight", "summary", "retired_note", "retired_insight", "retired_summary")
+COLUMNS = ("message", "note", "insight", "summary", "retired_note", "retired_insight", "retired_summary", "item")
+"""Former versions of items have no unit."""
 
 
 def column_of(kind: str, retired: bool) -> str:
