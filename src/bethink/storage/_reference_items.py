@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from datetime import datetime
+
+import msgspec
 
 from bethink.records import ItemVersion
 from bethink.storage._reference_state import Key, Row, State, Unit, in_scope
@@ -22,6 +25,8 @@ __all__ = [
     "versions",
     "with_other_versions",
 ]
+
+replace = msgspec.structs.replace
 
 
 def keep_items(state: State, request: KeepItems) -> tuple[StoredItem | None, ...]:
@@ -72,8 +77,13 @@ def current(state: State, namespace: Namespace, key: str) -> ItemVersion | None:
 
 def _write(state: State, namespace: Namespace, item: ItemVersion) -> None:
     revision = state.revision
-    state.put_record(namespace, item)
+    state.put_record(namespace, _own(item))
     state.revision = revision
+
+
+def _own(item: ItemVersion) -> ItemVersion:
+    """With a value that nobody else can change: what is stored is given to nobody, and nobody's is stored."""
+    return replace(item, value=deepcopy(item.value))
 
 
 def _drop(state: State, namespace: Namespace, item: ItemVersion) -> None:
@@ -116,7 +126,7 @@ def list_items(state: State, request: ListItems) -> tuple[StoredItem, ...]:
     """See `storage.base.ListItems`."""
     rows = sorted(_found(state, request), key=lambda found: -found[0].number)
     end = None if request.limit is None else request.offset + request.limit
-    return tuple(StoredItem(namespace, row.value) for row, namespace in rows)[request.offset : end]
+    return tuple(StoredItem(namespace, _own(row.value)) for row, namespace in rows)[request.offset : end]
 
 
 def count_items(state: State, request: ListItems) -> int:

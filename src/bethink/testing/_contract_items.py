@@ -453,6 +453,15 @@ class ItemSearchContract(ContractBase):
             assert hits(store, near="honey from Lisbon", kinds=("item",), current=current) == {"i2"}
         assert search(store, "honey Lisbon").frequency == {"lisbon": 1}
 
+    def test_a_search_before_a_put_changes_nothing_for_one_after_it(self, store: Store) -> None:
+        for number in range(4):
+            keep_one(store, f"k{number}", {}, f"i{number}", text="honey from Lisbon")
+        assert search(store, "honey Lisbon", kinds=("item",)).frequency == {"honey": 4, "lisbon": 4}
+        keep_one(store, "k0", {}, "i4", text="rain from Lisbon")
+        keep(store, change("k1", None))
+        assert search(store, "honey Lisbon", kinds=("item",)).frequency == {"honey": 2, "lisbon": 3}
+        assert hits(store, "honey", kinds=("item",)) == {"i2", "i3"}
+
     def test_a_filter_reads_values(self, store: Store) -> None:
         for number in range(4):
             keep_one(store, f"k{number}", {"n": number, "tags": ["x", number]}, f"i{number}", text="honey")

@@ -164,7 +164,7 @@ verb(
     app,
     "search",
     'bethink items search "what does she like to eat" --user mara',
-    """bethink items search "trip" --where '{"budget": {"lte": 3000}}' --below --json""",
+    """bethink items search trip --where '{"budget": {"lte": 3000}}' --below""",
 )(search)
 verb(
     app,

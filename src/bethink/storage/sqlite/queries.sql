@@ -407,7 +407,7 @@ SELECT n.path FROM namespaces n WHERE n.path >= ?1 AND n.path < ?2 AND EXISTS (
 
 -- name: expired_items
 -- As `records_in_scope`: versions that have expired by ?3, and all of a key whose current one has.
-SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM items g JOIN namespaces n ON n.id = g.namespace
+SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM items g CROSS JOIN namespaces n ON n.id = g.namespace
 CROSS JOIN items i ON i.namespace = g.namespace AND i.key = g.key AND (g.current = 1 OR i.version = g.version)
 JOIN records r ON r.id = i.record
 WHERE g.expires_at <= ?3 AND n.path >= ?1 AND n.path < ?2 ORDER BY r.id;
