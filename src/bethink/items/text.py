@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from bethink.errors import InvalidInput
 from bethink.values import check_text
 
-__all__ = ["Path", "Step", "checked_paths", "text_of"]
+__all__ = ["Path", "Step", "checked_paths", "strings_of", "text_of"]
 
 Step: TypeAlias = str | int
 """A key of an object, a place in a list, or `EACH`."""
@@ -96,6 +96,15 @@ def _at(name: str, value: Any, path: Sequence[Step]) -> Iterator[tuple[str, Any]
                 yield from _at(name, each, rest)
         elif isinstance(step, int) and -len(value) <= step < len(value):
             yield from _at(name, value[step], rest)
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    """Every string of a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from strings_of(each)
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
