@@ -140,17 +140,20 @@ def test_what_does_not_fit_together_is_found(store: SqliteStore, damage: str, pr
 
 def test_a_key_is_found_by_an_index_however_many_there_are(store: SqliteStore) -> None:
     with store._readers.reading() as database:
-        for statement in (q.list_items_of_keys, q.list_versions, q.list_items_of_ids, q.list_items):
+        for statement in (q.list_items_of_keys, q.list_versions, q.list_items_of_ids, q.list_items, q.list_items_here):
             sql = statement.replace(":record", "1")
-            given = ("a", "b", 0) if statement is q.list_items else ("a", "b", 0, '["k"]')
+            given = ("a", "b", 0) if statement in (q.list_items, q.list_items_here) else ("a", "b", 0, '["k"]')
             plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {sql}", (*given, -1, 0))]
             assert not [step for step in plan if step.startswith("SCAN") and "VIRTUAL TABLE" not in step], plan
+            if statement is q.list_items_here:
+                assert not [step for step in plan if "TEMP B-TREE" in step], plan
 
 
 def test_what_expires_is_found_by_an_index(store: SqliteStore) -> None:
     with store._readers.reading() as database:
-        plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {q.expired_items}", ("a", "b", 0))]
-    assert any("items_expiring" in step for step in plan), plan
+        for statement in (q.expired_items, q.has_expired):
+            plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}", ("a", "b", 0))]
+            assert any("items_expiring" in step for step in plan), plan
 
 
 def test_a_refreshed_item_is_still_found_by_its_filter(store: SqliteStore) -> None:

@@ -104,7 +104,9 @@ def search(engine: Engine, scope: Scope, query: str, wanted: Wanted) -> list[Fou
 
 def _hits(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted: Wanted, now: datetime) -> tuple[Hit, ...]:
     embed_some(engine, bound, scope)
-    lives = alive(now)
+    where = wanted.where
+    if engine.store.has_expired(scope, now):
+        where = alive(now) if where is None else alive(now) & where
     looked = look(
         query,
         scope=scope,
@@ -116,7 +118,7 @@ def _hits(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted:
         now=now,
         k=wanted.offset + wanted.limit,
         kinds=("item",),
-        where=lives if wanted.where is None else lives & wanted.where,
+        where=where,
         span=engine.telemetry.span,
     )
     ranker = engine.ranker

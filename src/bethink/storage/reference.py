@@ -34,7 +34,7 @@ from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
-from bethink.storage._reference_items import count_items, item_namespaces, keep_items, list_items, refresh_items
+from bethink.storage._reference_items import count_items, expired, item_namespaces, keep_items, list_items, refresh_items
 from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
 from bethink.storage._reference_scan import everything, scan, stats
@@ -193,6 +193,10 @@ class ReferenceStore:
     def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
         with self._reading() as state:
             return item_namespaces(state, scope, at)
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        with self._reading() as state:
+            return bool(expired(state, Forget(scope=scope, at=at)))
 
     def search(self, request: Search, /) -> Found:
         with self._reading() as state:

@@ -369,6 +369,16 @@ class ItemLifeContract(ContractBase):
         assert keep(store, change("k", None, after=5)) == (None,)
         assert get(store, records=("i1",)).records == ()
 
+    def test_it_is_known_whether_anything_has_expired(self, store: Store) -> None:
+        keep_one(store, "k", {"n": 1}, minutes=5)
+        keep_one(store, "k", {"n": 2}, after=1)
+        keep_one(store, "k", {}, namespace=BELOW, minutes=9)
+        assert [store.has_expired(Scope(NS), at(after)) for after in (4.9, 5)] == [False, True]
+        assert [store.has_expired(Scope(BELOW), at(after)) for after in (8.9, 9)] == [False, True]
+        store.forget(Forget(scope=Scope(NS), at=at(9), expired=True))
+        assert not store.has_expired(Scope(NS), at(9))
+        assert store.has_expired(Scope(("acme",), subtree=True), at(9))
+
     def test_a_put_gives_a_new_life(self, store: Store) -> None:
         keep_one(store, "k", {}, minutes=5)
         keep_one(store, "k", {}, after=4, minutes=5)

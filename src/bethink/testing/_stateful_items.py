@@ -113,6 +113,7 @@ class ItemRules:
         )
         self.both(lambda store: store.list_items(request))
         self.both(lambda store: store.count_items(request))
+        self.both(lambda store: store.has_expired(scope, request.at))
 
     @rule(scope=_scopes, words=_texts, where=_wheres)
     def search_items(self, scope: Scope, words: str, where: Filter | None) -> None:

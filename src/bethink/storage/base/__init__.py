@@ -11,7 +11,7 @@ returned has been committed. Options are added as fields with defaults, so a bac
     mark     tiers and scores beside messages                     release  give back a turn
     save     a checkpoint of a thread                             check    list what is inconsistent
     acquire  a turn of a thread, for a while                      revision, speakers, stats, close
-    keep_items, refresh_items, list_items, count_items, item_namespaces: JSON under keys
+    keep_items, refresh_items, list_items, count_items, item_namespaces, has_expired: JSON under keys
     bind_embedder, fill_space, switch_space, sweep, spaces: whose vectors there are
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
@@ -159,6 +159,10 @@ class Store(Protocol):
 
     def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
         """The namespaces of the scope that have an item which has not expired by `at`, sorted."""
+        ...
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        """Whether the scope has versions of items that have expired by `at` and have not been removed."""
         ...
 
     def search(self, request: Search, /) -> Found: ...

@@ -24,7 +24,7 @@ from bethink.storage.sqlite.units import drop_units, intern
 from bethink.storage.sqlite.values import decode_record, encode, listed, micros, namespace_of, path_of, path_range
 from bethink.values import Namespace
 
-__all__ = ["count_items", "item_namespaces", "keep_items", "list_items", "problems", "refresh_items"]
+__all__ = ["count_items", "has_expired", "item_namespaces", "keep_items", "list_items", "problems", "refresh_items"]
 
 _LISTED = 10_000
 """So many of the units that went stay listed in `dropped`."""
@@ -137,6 +137,8 @@ def _statement(request: ListItems) -> tuple[str, tuple[object, ...]]:
     """Its last two parameters are a limit and an offset."""
     parameters: tuple[object, ...] = (*path_range(request.scope), micros(request.at))
     statement, named = q.list_items, request.keys if request.ids is None else request.ids
+    if not request.scope.subtree:
+        statement = q.list_items_here
     if named is not None:
         statement = q.list_versions if request.former else q.list_items_of_keys if request.ids is None else q.list_items_of_ids
         parameters += (listed(dict.fromkeys(named)),)
@@ -150,6 +152,11 @@ def item_namespaces(database: Database, scope: Scope, at: datetime) -> tuple[Nam
     """See `storage.base.Store.item_namespaces`."""
     rows = database.execute(q.item_namespaces, (*path_range(scope), micros(at)))
     return tuple(sorted(namespace_of(path) for (path,) in rows))
+
+
+def has_expired(database: Database, scope: Scope, at: datetime) -> bool:
+    """See `storage.base.Store.has_expired`."""
+    return bool(database.execute(q.has_expired, (*path_range(scope), micros(at)))[0][0])
 
 
 # -- checking -------------------------------------------------------------------------------------------------------------

@@ -380,6 +380,12 @@ SELECT n.path, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id
 WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
   AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
 
+-- name: list_items_here
+-- Those of one namespace: as many as are wanted are read.
+SELECT n.path, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.id = (SELECT id FROM namespaces WHERE path >= ?1 AND path < ?2) AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY i.record DESC LIMIT ? OFFSET ?;
+
 -- name: list_items_of_keys
 -- Those of a list of keys.
 SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN namespaces n CROSS JOIN items i ON i.namespace = n.id AND i.key = l.value
@@ -407,10 +413,14 @@ SELECT n.path FROM namespaces n WHERE n.path >= ?1 AND n.path < ?2 AND EXISTS (
 
 -- name: expired_items
 -- As `records_in_scope`: versions that have expired by ?3, and all of a key whose current one has.
-SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM items g CROSS JOIN namespaces n ON n.id = g.namespace
+SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM namespaces n CROSS JOIN items g ON g.namespace = n.id
 CROSS JOIN items i ON i.namespace = g.namespace AND i.key = g.key AND (g.current = 1 OR i.version = g.version)
 JOIN records r ON r.id = i.record
 WHERE g.expires_at <= ?3 AND n.path >= ?1 AND n.path < ?2 ORDER BY r.id;
+
+-- name: has_expired
+SELECT EXISTS (SELECT 1 FROM namespaces n CROSS JOIN items i ON i.namespace = n.id AND i.expires_at <= ?3
+WHERE n.path >= ?1 AND n.path < ?2);
 
 -- name: with_other_versions
 -- As `records_in_scope`: the records of a list of numbers, and all versions of the items among them.

@@ -223,6 +223,11 @@ class SqliteStore:
         with self._readers.reading() as database:
             return items.item_namespaces(database, scope, at)
 
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        """See `storage.base.Store.has_expired`. Likewise."""
+        with self._readers.reading() as database:
+            return items.has_expired(database, scope, at)
+
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`. The first search after many appends makes their index terms: some 0.07 ms a message."""
         with self._searching(request.scope) as (database, tail):

@@ -172,7 +172,9 @@ CREATE TABLE items (
 
 CREATE UNIQUE INDEX items_current ON items (namespace, key) WHERE current = 1;
 
-CREATE INDEX items_expiring ON items (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX items_by_put ON items (namespace, record) WHERE current = 1;
+
+CREATE INDEX items_expiring ON items (namespace, expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE receipts (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
