@@ -401,6 +401,17 @@ def test_recall_and_contexts_leave_items_out(trips: Open) -> None:
         mara.records("item")
 
 
+def test_a_reply_that_names_an_item_by_a_mark_cites_nothing(trips: Open) -> None:
+    item = trips.items.get("ghent")
+    assert item is not None
+    thread = trips.memory.user("mara").thread("t")
+    thread.add("user", "I live in Porto.")
+    thread.add("assistant", f"So you said [mem:{item.id[-8:]}].")
+    assert len(trips.memory.user("mara").profile()) == 1
+    with pytest.raises(InvalidInput):
+        trips.memory.user("mara").cite(item.id)
+
+
 def test_a_former_version_is_not_found(trips: Open) -> None:
     trips.memory.flush()
     trips.items.put("ghent", {"to": "Antwerp"})
