@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -9,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bethink import Memory
 from bethink.storage.base import Forget, Found, ItemChange, KeepItems, ListItems, RefreshItems, Scope, Search
 from bethink.storage.base.filters import alive
 from bethink.storage.sqlite import SqliteStore, items, lexicon
@@ -39,9 +43,12 @@ def opened(path: Path) -> SqliteStore:
     return SqliteStore(path, durability="normal")
 
 
-def put(store: SqliteStore, key: str, text: str, *, count: list[int] = [0], **fields: timedelta) -> None:  # noqa: B006
-    count[0] += 1
-    change = ItemChange(namespace=NS, key=key, id=f"i{count[0]}", value={"said": text}, text=text, at=AT, **fields)  # type: ignore[arg-type]
+_numbers = itertools.count(1)
+
+
+def put(store: SqliteStore, key: str, text: str, *, ttl: timedelta | None = None) -> None:
+    item_id = f"i{next(_numbers)}"
+    change = ItemChange(namespace=NS, key=key, id=item_id, value={"said": text}, text=text, at=AT, ttl=ttl)
     store.keep_items(KeepItems(changes=(change,), history=1))
 
 
@@ -105,6 +112,34 @@ def test_a_forget_leaves_no_list_of_what_went(store: SqliteStore) -> None:
     with store._readers.reading() as database:
         assert database.execute("SELECT count(*) FROM dropped") == [(0,)]
     assert search(store, "honey rain").frequency == {"rain": 1}
+
+
+# -- several processes ----------------------------------------------------------------------------------------------------
+
+COUNTING = """
+import sys
+from bethink import Conflict, Memory
+with Memory(sys.argv[1], embedder=None, durability="normal") as memory:
+    done = 0
+    while done < 10:
+        item = memory.items.get("count")
+        try:
+            memory.items.put("count", {"n": item.value["n"] + 1}, expected_version=item.version)
+        except Conflict:
+            continue
+        done += 1
+"""
+
+
+def test_processes_that_count_up_lose_no_count(path: Path) -> None:
+    with Memory(path, embedder=None, durability="normal") as memory:
+        memory.items.put("count", {"n": 0})
+        running = [subprocess.Popen([sys.executable, "-c", COUNTING, str(path)]) for _ in range(3)]
+        assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
+        item = memory.items.get("count")
+        assert item is not None
+        assert (item.value, item.version) == ({"n": 30}, 31)
+        assert memory.check() == []
 
 
 # -- check ----------------------------------------------------------------------------------------------------------------
