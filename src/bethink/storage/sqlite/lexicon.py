@@ -20,7 +20,6 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import compress, count
 from typing import TYPE_CHECKING, NamedTuple
 
 from bethink.storage.base import Scope, Search
@@ -35,7 +34,7 @@ from bethink.storage.sqlite.values import listed, path_range
 if TYPE_CHECKING:
     from bethink.storage.sqlite.postings import Postings
 
-__all__ = ["K1", "B", "Counted", "Frequencies", "Lexicon", "rarity"]
+__all__ = ["Counted", "Frequencies", "Lexicon", "best_of"]
 
 _KINDS = ("message", "note", "insight", "summary")
 _EACH = 8
@@ -161,7 +160,8 @@ class Lexicon:
         self._terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self._terms)
         self._units = sum(row[2] for row in namespaces)
-        self._mean_length = sum(row[3] for row in namespaces) / max(self._units, 1)
+        length = sum(row[3] for row in namespaces) + sum(message.length for message in tail)
+        self._mean_length = length / max(self._units + len(tail), 1)
         self._spaces = [row[0] for row in namespaces if row[2]]
         self._without = without
         self._passing = passing
@@ -203,7 +203,9 @@ class Lexicon:
         if self._units:
             terms = sorted(frequency, key=lambda term: (frequency[term], term))
             rarest = _rarest(terms, frequency, _enough(request.limit))
-            if rarest < len(terms) and self._passing is None and len(self._spaces) <= _EACH:
+            if self._passing is not None and self._passing.few is not None:
+                found = self._holders(self._passing.few, frequency)
+            elif rarest < len(terms) and self._passing is None and len(self._spaces) <= _EACH:
                 found = self._heaviest(terms, frequency)
             else:
                 found = self._scored(terms, frequency, rarest)
@@ -222,7 +224,7 @@ class Lexicon:
 
         request, number = self._request, self._units + len(self.tail)
         weights = {
-            in_lexicon(_folded(term), space): rarity(frequency[term], number)
+            in_lexicon(_folded(term), space): _rarity(frequency[term], number)
             for term in terms[: _rarest(terms, frequency, _WEIGHED_BY)]
             for space in self._spaces
         }
@@ -253,6 +255,15 @@ class Lexicon:
         if not self._without.messages:
             return rows
         return [row for row in rows if row[4] != "message" or not self._without.holds_message(row[5])]
+
+    def _holders(self, units: Iterable[int], frequency: dict[str, int]) -> list[int]:
+        """The best of few units, of those that hold any of the terms."""
+        request, without = self._request, self._without.others
+        rows = self._not_in_view([unit for unit in units if unit not in without])
+        kept = [row for row in rows if row[4] in request.kinds and not (request.current and row[6])]
+        counted = {row[0]: each for row in kept if (each := self.counted(row)).positions}
+        number = self._units + len(self.tail)
+        return best_of(counted, counted, number, self._mean_length, frequency, request.limit)
 
     def _scored(self, terms: list[str], frequency: dict[str, int], rarest: int) -> list[int]:
         """The best by FTS5 of the units that hold one of so many terms, the rarest, or of more."""
@@ -290,29 +301,17 @@ class Lexicon:
     def _in(self, message: Unsettled) -> Counted:
         return Counted({term: message.terms[term] for term in self._terms if term in message.terms}, message.length)
 
-    def counted(self, rows: Iterable[Row]) -> dict[int, Counted]:
-        """Of rows of candidates, by unit. The words of all are gone through at once: one by one takes twice as long."""
-        found: dict[int, Counted] = {}
-        settled = []
-        for row in rows:
-            counted = self.tail.get(row[0])
-            if counted is None:
-                settled.append(row)
-            else:
-                found[row[0]] = counted
-        words = " ".join([row[2] for row in settled]).split(" ")
-        wanted = compress(count(), map(self._wanted.__contains__, words))
-        place, start = next(wanted, -1), 0
-        for unit, length, *_ in settled:
-            positions: dict[str, tuple[int, ...]] = {}
-            end = start + length
-            while start <= place < end:
-                word = words[place]
-                positions[word] = (*positions.get(word, ()), place - start)
-                place = next(wanted, -1)
-            found[unit] = Counted(positions, length)
-            start = end
-        return found
+    def counted(self, row: Row) -> Counted:
+        """Of a row of a candidate."""
+        return self.tail.get(row[0]) or self._count(row[1], row[2])
+
+    def _count(self, length: int, terms: str) -> Counted:
+        wanted = self._wanted
+        positions: dict[str, tuple[int, ...]] = {}
+        for place, word in enumerate(terms.split(" ")):
+            if word in wanted:
+                positions[word] = (*positions.get(word, ()), place)
+        return Counted(positions, length)
 
 
 def _enough(limit: int) -> int:
@@ -329,9 +328,33 @@ def _rarest(terms: list[str], frequency: dict[str, int], enough: int) -> int:
     return len(terms)
 
 
-def rarity(frequency: int, units: int) -> float:
+def _rarity(frequency: int, units: int) -> float:
     """BM25's inverse document frequency of what so many of the units hold."""
     return math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
+
+
+def best_of(
+    among: Iterable[int],
+    counted: Mapping[int, Counted],
+    units: int,
+    mean_length: float,
+    frequency: Mapping[str, int],
+    limit: int,
+) -> list[int]:
+    """The best by BM25, equal ones by number."""
+    weight = {term: (K1 + 1) * _rarity(holding, units) for term, holding in frequency.items()}
+
+    def place(unit: int) -> tuple[float, int]:
+        positions, length = counted[unit]
+        damping = K1 * (1 - B + B * length / mean_length)
+        score = 0.0
+        for term, places in positions.items():
+            count = len(places)
+            score += weight[term] * count / (count + damping)
+        # Rounded, so that the order of a sum does not decide between equals.
+        return -round(score, 9), unit
+
+    return sorted(among, key=place)[:limit]
 
 
 def _folded(term: str) -> str:

@@ -124,7 +124,7 @@ INSERT INTO calls (thread, call_id, grp, answered) VALUES (?, ?, ?, ?)
 ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
 
 -- name: add_unit
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_message
 INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, listed, body, raw, raw_format)
@@ -140,8 +140,8 @@ SELECT max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHE
 
 -- name: fork_units
 -- Copies of the units of the messages between two numbers, for owners moved by ?3, numbered from ?4 + 1 in the same order.
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker)
-SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms, u.speaker
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker, at)
+SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms, u.speaker, u.at
 FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
 
 -- name: fork_messages
@@ -509,6 +509,18 @@ SELECT u.id FROM json_each(?) l CROSS JOIN units u ON u.id = l.value WHERE CASE 
 -- name: messages_passing
 -- Those of a list of numbers of messages.
 SELECT m.id FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN threads t ON t.id = m.thread WHERE :message;
+
+-- name: count_within
+-- How many units of a scope are of a span of time, counted up to a limit: answered from the index alone.
+SELECT count(*) FROM (SELECT 1 FROM namespaces n CROSS JOIN units u INDEXED BY units_by_time ON u.namespace = n.id
+WHERE n.path >= ? AND n.path < ? AND u.at BETWEEN ? AND ? LIMIT ?);
+
+-- name: all_passing_within
+-- The units of a scope and a span of time that pass a filter.
+SELECT u.id FROM namespaces n CROSS JOIN units u INDEXED BY units_by_time ON u.namespace = n.id
+WHERE n.path >= ? AND n.path < ? AND u.at BETWEEN ? AND ? AND CASE u.kind
+  WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
+  ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END;
 
 -- name: all_passing
 -- All units of a scope that do. (CROSS JOIN: a thread's messages lie together.)

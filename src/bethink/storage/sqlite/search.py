@@ -20,7 +20,7 @@ from bethink.storage.sqlite.candidates import candidate, names_for, neighbours, 
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.in_view import LeftOut
-from bethink.storage.sqlite.lexicon import K1, B, Counted, Frequencies, Lexicon, rarity
+from bethink.storage.sqlite.lexicon import Frequencies, Lexicon, best_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import Unsettled
@@ -71,14 +71,14 @@ def search(
 
     unsettled = {message.key: message for message in tail}
     rows = rows_of(database, {*best, *cosines}, unsettled, lexicon.read)
-    counted = lexicon.counted(rows.values())
+    counted = {unit: lexicon.counted(row) for unit, row in rows.items()}
     # Without a limit that cuts, and without neighbours, there is nothing to choose.
     choose = len(best) > request.limit or request.around
-    lexical = _best(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
+    lexical = best_of(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
     centres = {*lexical[: request.around], *list(cosines)[: request.around]}
     more, near = neighbours(database, [rows[unit] for unit in centres if unit in rows], rows, unsettled)
     rows.update(more)
-    counted.update(lexicon.counted(more.values()))
+    counted.update((unit, lexicon.counted(row)) for unit, row in more.items())
     around, beside = _told_apart(near, without, passing)
     around.difference_update(lexical, cosines)
     if similarities is not None:
@@ -100,30 +100,6 @@ def search(
         paths=similarities.paths if similarities is not None else (),
         beside=made(sorted(beside), lent),
     )
-
-
-def _best(
-    among: Iterable[int],
-    counted: dict[int, Counted],
-    units: int,
-    mean_length: float,
-    frequency: dict[str, int],
-    limit: int,
-) -> list[int]:
-    """The best by BM25, equal ones by number."""
-    weight = {term: (K1 + 1) * rarity(holding, units) for term, holding in frequency.items()}
-
-    def place(unit: int) -> tuple[float, int]:
-        positions, length = counted[unit]
-        damping = K1 * (1 - B + B * length / mean_length)
-        score = 0.0
-        for term, places in positions.items():
-            count = len(places)
-            score += weight[term] * count / (count + damping)
-        # Rounded, so that the order of a sum does not decide between equals.
-        return -round(score, 9), unit
-
-    return sorted(among, key=place)[:limit]
 
 
 def _told_apart(near: dict[int, int], without: LeftOut, passing: Passing | None) -> tuple[set[int], set[int]]:
