@@ -116,8 +116,8 @@ class Frequencies:
             known = _brought_up(known, last, units, database.execute(q.new_terms, (known.last, *path_range(scope))))
         wanted = tuple(terms)
         if missing := [term for term in wanted if term not in known.of]:
-            # Another thread may be reading the old one.
-            known = known._replace(of={**known.of, **count(missing)})
+            # Nobody else has it before it is put back. Who reads it still, asks for terms that are there and stay.
+            known.of.update(count(missing))
         with self._lock:
             self._known[scope] = known
             if len(self._known) > _SCOPES:
