@@ -63,23 +63,22 @@ def choose_block(
     for shares in (_SHARES, _LEFT_OVER):
         for name, share in shares:
             left = min(int(share * free) - filled[name], free - spent)
+            there = days[name]
             for position in sections[name]:
                 if left < _SHORTEST_LINE:
                     break
                 line = lines[position]
-                if said.again(line.item):
-                    continue
-                tokens = line.tokens if line.heading in days[name] else line.tokens + line.heading_tokens
-                cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
+                tokens = line.tokens if line.heading in there else line.tokens + line.heading_tokens
+                cost = tokens if filled[name] else tokens + _tag_tokens(name, measure)
                 # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
-                if cost > left:
+                if cost > left or said.again(line.item):
                     continue
                 for told in said.add(position):
                     chosen.remove(told)
                     filled[lines[told].item.section] -= lines[told].tokens
                     spent -= lines[told].tokens
                 chosen.append(position)
-                days[name].add(line.heading)
+                there.add(line.heading)
                 filled[name] += tokens
                 spent, left = spent + cost, left - cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
@@ -144,7 +143,7 @@ class _Said:
         return (self._words(text) - _NO_NEWS).issubset(self._words(other.text))
 
 
-def _heading_tokens(name: SectionName, measure: Measure) -> int:
+def _tag_tokens(name: SectionName, measure: Measure) -> int:
     return 2 * measure.count(f"</{tag_of(name)}>") + 2
 
 
