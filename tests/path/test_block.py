@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bethink import Memory
+from bethink import Memory, Message
 from bethink.context import Item
 from bethink.context.block import block_tokens, choose_block
 from bethink.context.items import BLOCK, SectionName, Shown, headed, memory_lines, memory_message, shown
@@ -213,3 +213,32 @@ def test_a_fact_is_shown_once_in_a_context() -> None:
     context = thread.context()
     assert context.to_bytes().decode().count("red cabin") == 1
     assert memory.replay(context.receipt_id).to_bytes() == context.to_bytes()
+
+
+def test_a_receipt_counts_each_heading_with_the_first_line_under_it() -> None:
+    clock = FrozenClock(START)
+    memory = Memory(clock=clock, embedder=None)
+    facts = ("I live in Ghent.", "I'm allergic to peanuts.", "My sister Ines moved to Ghent.", "We rented a cabin near Ghent.")
+    for number, fact in enumerate(facts):
+        clock.set(START + timedelta(days=number // 2, minutes=number))
+        memory.thread("old").append([Message(role="user", content=fact, name="Mara")])
+    clock.set(START + timedelta(days=9))
+    memory.store("Mara travels by train", pinned=True)
+    thread = memory.thread("new")
+    thread.add("user", "What do I have to do with Ghent, and who moved there?")
+    context = thread.context()
+    shown_lines = [line for line in context.lines if line.section in BLOCK]
+    assert len({line.at.date() for line in shown_lines if line.at}) == 3
+    text = context.messages[0].text
+    for line in shown_lines:
+        assert line.at is not None
+        heading = f"{line.at:%Y-%m-%d}:"
+        begins = f"{heading}\n{line.text}\n" in text
+        assert line.tokens == MEASURE.count(line.text) + 1 + (MEASURE.count(heading) + 1 if begins else 0)
+    sections = {line.section: 0 for line in shown_lines}
+    for line in shown_lines:
+        sections[line.section] += line.tokens
+    assert sections.items() <= context.sections.items()
+    assert sum(context.sections.values()) == context.tokens
+    again = memory.replay(context.receipt_id)
+    assert (again.to_bytes(), again.lines, again.sections) == (context.to_bytes(), context.lines, context.sections)
