@@ -83,6 +83,7 @@ _PREFACE = (
     "Cite a line you use by its [mem:...] mark."
 )
 _RECALLED_LINE_TOKENS = 120
+_NEXT = "-"
 _heading = attrgetter("heading")
 replace = msgspec.structs.replace
 _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -256,7 +257,7 @@ def shown(item: Item, counter: TokenCounter) -> Shown:
 
 def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
     """The same with its line, which is known."""
-    tokens = counter.count(line) + 1
+    tokens = _tokens(line, counter)
     heading = heading_of(item.at)
     named = ReceiptLine(
         section=item.section,
@@ -269,7 +270,12 @@ def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
         changed_by=item.changed_by,
         scores=item.scores,
     )
-    return Shown(item, line, tokens, named, heading, counter.count(heading) + 1)
+    return Shown(item, line, tokens, named, heading, _tokens(heading, counter))
+
+
+def _tokens(line: str, counter: TokenCounter) -> int:
+    """Of a line among others. Many vocabularies have a break in one token with the mark before it, never with a line behind."""
+    return counter.count(f"{line}\n{_NEXT}") - counter.count(_NEXT)
 
 
 def headed(block: Sequence[Shown]) -> tuple[Shown, ...]:
