@@ -28,7 +28,7 @@ from bethink.errors import BethinkError, Conflict, InvalidInput, NotFound, Store
 from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
@@ -468,8 +468,11 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
 
 
 def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
-    if isinstance(record, StateEntry):
+    if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
         state.thread(namespace, record.thread_id)
+    if isinstance(record, Episode):
+        for entry in record.entries:
+            state.record(namespace, entry)
     cited = [(source.thread_id, source.message_id) for source in record.sources]
     if isinstance(record, Summary):
         cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]

@@ -24,7 +24,7 @@ from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
 from bethink.models import Fingerprint
 from bethink.models.language import Call, Usage
-from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, Insight, Line, Node, Note, Outcome, Receipt, ReceiptLine, RecordKind, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
@@ -83,7 +83,7 @@ _texts = st.sampled_from(
     ("bees make honey", "rain in Lisbon", "honey from Lisbon", "東京に雨", "bees bees rain", "", "100 % of a_b")
 )
 _record_ids = st.sampled_from(("r1", "r2", "r3", "r4"))
-_KINDS = ("message", "note", "insight", "summary")
+_KINDS = ("message", "note", "insight", "summary", "episode")
 _call_ids = st.sampled_from(("c1", "c2", "c3"))
 
 
@@ -427,6 +427,32 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.put(thread.namespace, entry)
 
+    @rule(data=st.data(), text=_texts, said=st.booleans(), outcome=st.sampled_from(("success", "failure", "unknown")))
+    def put_episode(self, data: st.DataObject, text: str, said: bool, outcome: Outcome) -> None:
+        """One given by hand, or made of a message and an entry of a thread's state, which may be of another thread."""
+        thread = self.draw_thread(data) if said else None
+        message = self.draw_message(data, thread)
+        namespace = data.draw(_namespaces) if thread is None else thread.namespace
+        entries = [
+            stored.record.id
+            for stored in _scan(self.reference, "records", Scope(namespace), kinds=("state",))
+            if thread is not None and stored.record.thread_id == thread.thread_id
+        ]
+        now = self.now()
+        episode = Episode(
+            id=self.fresh("ep"),
+            text=text,
+            trust="user",
+            recorded_at=now,
+            task=text,
+            outcome=outcome,
+            ended_at=now,
+            thread_id="" if thread is None else thread.thread_id,
+            entries=tuple(entries[:2]),
+            sources=() if thread is None or message is None else (Source(message.id, thread.thread_id, text),),
+        )
+        self.put(namespace, episode)
+
     @rule(data=st.data())
     def put_summary(self, data: st.DataObject) -> None:
         """The session summary with the move of its cursor, as `end()` stores it."""
@@ -659,6 +685,13 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(scope=_scopes, record_id=_record_ids)
     def forget_record(self, scope: Scope, record_id: str) -> None:
         self.forget(scope, record_id=record_id)
+
+    @rule(data=st.data(), scope=_scopes, kind=st.sampled_from(("state", "episode")))
+    def forget_work(self, data: st.DataObject, scope: Scope, kind: RecordKind) -> None:
+        """An entry of a state, with the episodes that were made of it; or an episode."""
+        there = [stored.record.id for stored in _scan(self.reference, "records", scope, kinds=(kind,))]
+        if there:
+            self.forget(scope, record_id=data.draw(st.sampled_from(there)))
 
     @rule(scope=_scopes, thread_id=st.none() | _threads, surely=st.integers(0, 4))
     def forget_much(self, scope: Scope, thread_id: str | None, surely: int) -> None:

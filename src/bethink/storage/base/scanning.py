@@ -28,7 +28,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     insertion, usage as its receipts, pending units by number; `newest` reverses it. Checkpoints come without their states.
 
     Attributes:
-        thread_id: only of this thread (messages, receipts, summaries, entries of its state, checkpoints, usage, model calls).
+        thread_id: only of this thread (messages, receipts, summaries, episodes, entries of its state, checkpoints, usage,
+            model calls).
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.

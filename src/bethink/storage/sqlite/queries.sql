@@ -387,13 +387,15 @@ SELECT space, namespace, count(*) FROM vectors WHERE unit > ? GROUP BY space, na
 SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
-INSERT INTO lexicon (rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO lexicon
+  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
-INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
-VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO lexicon
+  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment, without anything that was deleted.
@@ -892,7 +894,7 @@ SELECT id, namespace, unit, body FROM records
 WHERE id IN (SELECT record FROM sources WHERE message IN (SELECT value FROM json_each(?))) ORDER BY id;
 
 -- name: records_about_thread
--- Summaries of a thread, and its state.
+-- Summaries of a thread, its episodes, and its state.
 SELECT id, namespace, unit, body FROM records WHERE namespace = ? AND thread_id = ? ORDER BY id;
 
 -- name: state_of_thread

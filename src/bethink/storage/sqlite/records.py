@@ -9,7 +9,7 @@ import msgspec
 
 from bethink.errors import Conflict, NotFound
 from bethink.messages import Message
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage.base import (
     Cite,
     Cursor,
@@ -69,8 +69,11 @@ def put(database: Database, request: Put) -> None:
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
     for record in request.records:
-        if isinstance(record, StateEntry):
+        if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
             find_thread(database, namespace, record.thread_id)
+        if isinstance(record, Episode):
+            for entry in record.entries:
+                _record(database, number, entry)
         known = database.execute(q.find_record, (record.id, number))
         stored = decode_record(known[0][2]) if known else None
         rests_on = _sources(database, number, record, stored)

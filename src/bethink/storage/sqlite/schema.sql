@@ -134,7 +134,7 @@ CREATE TABLE records (
     kind          TEXT NOT NULL,
     retired       INTEGER NOT NULL,
     superseded_by TEXT,
-    thread_id     TEXT, -- of a summary, or of an entry of a thread's state
+    thread_id     TEXT, -- of a summary, an episode, or an entry of a thread's state
     pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,
@@ -297,9 +297,11 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     note,
     insight,
     summary,
+    episode,
     retired_note,
     retired_insight,
     retired_summary,
+    retired_episode,
     content = '',
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
