@@ -35,13 +35,15 @@ _FAILURE = pattern(
     rf"\b{_IT} {_NOW}(?:does|did|do|is|has|was) not {_NOW}(?:work|working|worked|help|helped|right|correct|fixed|solved)\b"
     rf"|\b(?:still|again) (?:broken|failing|fails|failed|crashing|crashes|wrong|not working|the same (?:error|problem))\b"
     rf"|\b{_IT} {_NOW}(?:failed|fails|broke|breaks|crashed|crashes|is broken|is wrong|was wrong)\b"
-    r"|\b(?:the )?tests? (?:still )?(?:fail|fails|failed|are failing)\b|\bmade it worse\b|\bgive up\b|\bnot what I (?:wanted|asked|needed)\b"
+    r"|\b(?:the )?tests? (?:still )?(?:fail|fails|failed|are failing)\b|\bmade it worse\b|\bgive up\b"
+    r"|\bnot what I (?:wanted|asked|needed)\b"
 )
 _SUCCESS = pattern(
     rf"\b{_IT} {_NOW}(?:works|worked|is fixed|is solved|did it|did the trick|is done|is perfect|is exactly what I)\b"
     r"|\b(?:works|worked|working|runs|went) (?:now|fine|great|perfectly|well|like a charm|smoothly)\b"
     r"|^\W*(?:perfect|excellent|brilliant|great job|well done|good job|nice work|great work|solved|fixed)\b"
-    r"|\b(?:problem|issue|bug) (?:is |was )?(?:solved|fixed|gone)\b|\b(?:all |the )?tests? (?:all |now )*(?:pass|passed|are green)\b"
+    r"|\b(?:problem|issue|bug) (?:is |was )?(?:solved|fixed|gone)\b"
+    r"|\b(?:all |the )?tests? (?:all |now )*(?:pass|passed|are green)\b"
     r"|\bexactly what I (?:wanted|needed|asked for)\b|\blooks (?:good|great|perfect) to me\b|\bmade it work\b"
 )
 _SAYS: tuple[tuple[Outcome, re.Pattern[str]], ...] = (("partial", _PARTIAL), ("failure", _FAILURE), ("success", _SUCCESS))

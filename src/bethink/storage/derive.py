@@ -157,8 +157,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     """The record without some of its sources; None when it had sources and has none left.
 
     A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines; an entry of a
-    state, and an episode, goes with the first of its sources. Trust stays: it is the lowest of all that ever led to the record, and forgetting
-    must not raise it.
+    state, and an episode, goes with the first of its sources. Trust stays: it is the lowest of all that ever led to the record,
+    and forgetting must not raise it.
 
     Args:
         gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.

@@ -64,6 +64,7 @@ from bethink.storage.base import (
     Page,
     Problem,
     Prune,
+    Purpose,
     Put,
     Read,
     Refine,
@@ -403,16 +404,24 @@ def _get(state: State, request: Get) -> Fetched:
 
 def _acquire(state: State, request: Acquire) -> Lease:
     thread = state.thread(request.namespace, request.thread_id)
-    lease = granted(thread.lease, request)
-    state.put_thread(replace(thread, lease=lease))
+    lease = granted(_last_lease(thread, request.purpose), request)
+    state.put_thread(_leased(thread, lease))
     return lease
+
+
+def _last_lease(thread: Thread, purpose: Purpose) -> Lease | None:
+    return thread.lease if purpose == "turn" else thread.reflecting
+
+
+def _leased(thread: Thread, lease: Lease) -> Thread:
+    return replace(thread, lease=lease) if lease.purpose == "turn" else replace(thread, reflecting=lease)
 
 
 def _release(state: State, lease: Lease) -> None:
     row = state.threads.get((lease.namespace, lease.thread_id))
-    left = None if row is None else given_back(row.value.lease, lease)
+    left = None if row is None else given_back(_last_lease(row.value, lease.purpose), lease)
     if row is not None and left is not None:
-        state.put_thread(replace(row.value, lease=left))
+        state.put_thread(_leased(row.value, left))
 
 
 # -- put ------------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,21 @@ from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
 from bethink.models import Fingerprint
 from bethink.models.language import Call, Usage
-from bethink.records import AnyRecord, Episode, Insight, Line, Node, Note, Outcome, Receipt, ReceiptLine, RecordKind, Source, StateEntry, Summary
+from bethink.records import (
+    AnyRecord,
+    Episode,
+    Insight,
+    Line,
+    Node,
+    Note,
+    Outcome,
+    Receipt,
+    ReceiptLine,
+    RecordKind,
+    Source,
+    StateEntry,
+    Summary,
+)
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
@@ -33,6 +47,7 @@ from bethink.storage.base import (
     Candidate,
     Cite,
     Cursor,
+    Due,
     Filter,
     Fold,
     Forget,
@@ -42,6 +57,7 @@ from bethink.storage.base import (
     Lease,
     Mark,
     Prune,
+    Purpose,
     Put,
     Read,
     Refine,
@@ -334,16 +350,23 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- turns ------------------------------------------------------------------------------------------------------------
 
-    @rule(namespace=_namespaces, thread_id=_threads, holder=st.sampled_from(("h1", "h2")), minutes=st.integers(1, 20))
-    def acquire(self, namespace: Namespace, thread_id: str, holder: str, minutes: int) -> None:
+    @rule(
+        namespace=_namespaces,
+        thread_id=_threads,
+        holder=st.sampled_from(("h1", "h2")),
+        minutes=st.integers(1, 20),
+        purpose=st.sampled_from(("turn", "turn", "reflection")),
+    )
+    def acquire(self, namespace: Namespace, thread_id: str, holder: str, minutes: int, purpose: Purpose) -> None:
         """Every step is a minute, so some leases end by themselves."""
-        self.acquire_lease(namespace, thread_id, holder, minutes)
+        self.acquire_lease(namespace, thread_id, holder, minutes, purpose=purpose)
 
     @rule(data=st.data(), minutes=st.integers(1, 20))
     def renew(self, data: st.DataObject, minutes: int) -> None:
         lease = self.draw_lease(data)
         if lease is not None:
-            self.acquire_lease(lease.namespace, lease.thread_id, lease.holder, minutes, token=lease.token)
+            named = {"token": lease.token, "purpose": lease.purpose}
+            self.acquire_lease(lease.namespace, lease.thread_id, lease.holder, minutes, **named)
 
     def acquire_lease(self, namespace: Namespace, thread_id: str, holder: str, minutes: int, **options: Any) -> None:
         at = self.now()
@@ -774,6 +797,14 @@ def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
     listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
+    for kind in ("summary", "episode", "insight"):
+        contents[f"{kind} by id"] = [
+            _scan(store, "records", Scope(namespace), kinds=(kind,), current=True, by_id=True, newest=newest)
+            for namespace in _NAMESPACES
+            for newest in (False, True)
+        ]
+    ages = (Due(idle_since=START + timedelta(minutes=9)), Due(messages=3), Due(idle_since=START, messages=2))
+    contents["due"] = [_scan(store, "threads", _EVERYTHING, due=due) for due in ages]
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))
     contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints

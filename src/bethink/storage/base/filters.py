@@ -52,8 +52,8 @@ Scalar: TypeAlias = str | int | float | bool | datetime | None
 Comparison: TypeAlias = Literal["eq", "lt", "lte", "gt", "gte"]
 
 FIELDS = ("at", "kind", "outcome", "pinned", "role", "speaker", "thread_id", "tier", "trust")
-"""Speaker, role and tier are a message's alone, the outcome an episode's; of records, only a summary has a thread, and an episode
-that was done in one."""
+"""Speaker, role and tier are a message's alone, the outcome an episode's; of records, only a summary has a thread, and an
+episode that was done in one."""
 METADATA = "metadata"
 
 
