@@ -369,6 +369,11 @@ class Engine:
         )
         return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
 
+    def current(self, namespace: Namespace, kind: RecordKind) -> list[AnyRecord]:
+        """The current records of a kind, in the order of their ids. Reads those alone, however many are history."""
+        scan = Scan(what="records", scope=Scope(namespace), kinds=(kind,), current=True, by_id=True)
+        return [item.record for item in self.pages(scan) if isinstance(item, StoredRecord)]
+
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
         """The insights of a namespace, oldest first; by default with those that are no longer current.
 

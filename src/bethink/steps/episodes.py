@@ -14,7 +14,7 @@ from bethink.settings import check_choice
 from bethink.steps.answer import Wanted
 from bethink.steps.recall import recall_from
 from bethink.steps.usage import usage_of
-from bethink.storage.base import And, Compare, Filter, Get, Put, Retire, Scan, Scope, StoredRecord, fields_of, passes
+from bethink.storage.base import And, Compare, Filter, Get, Put, Retire, Scope, fields_of, passes
 from bethink.usage import plus
 from bethink.values import Namespace, utc
 
@@ -59,9 +59,7 @@ def draw_episode(
 
 def current_episodes(engine: Engine, namespace: Namespace) -> list[Episode]:
     """The current ones of a namespace: as many as `settings.episode_limit` lets be, and those that are pinned."""
-    scan = Scan(what="records", scope=Scope(namespace), kinds=("episode",), current=True, by_id=True)
-    found = [item.record for item in engine.pages(scan) if isinstance(item, StoredRecord)]
-    return [record for record in found if isinstance(record, Episode)]
+    return [record for record in engine.current(namespace, "episode") if isinstance(record, Episode)]
 
 
 def find_episodes(engine: Engine, scope: Scope, task: str | None, k: int | None, where: Filter | None) -> list[Episode]:

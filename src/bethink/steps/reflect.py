@@ -82,7 +82,7 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
         thread = transcript.thread
         if thread.reflected_through == thread.tip:
             return next(_former(engine, namespace, thread_id), None)
-        derive(engine, namespace)
+        derive(engine, namespace, relaxed=True)
         put = _result(engine, namespace, thread, transcript.messages)
         try:
             engine.store.put(put)
@@ -105,7 +105,9 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
         messages, thread_id=thread_id, through=through, now=now, settings=settings, count=engine.counter.count
     )
     episode = draw_episode(engine, namespace, thread_id, messages, through=through, now=now)
-    retire = archive(engine.insights(namespace, current=True), now=now, settings=settings)
+    # Not what `Engine.known` holds: that would read all of history once more, since what was drawn has changed the records.
+    insights = [record for record in engine.current(namespace, "insight") if isinstance(record, Insight)]
+    retire = archive(insights, now=now, settings=settings)
     records: list[AnyRecord] = []
     if summary is not None:
         records.append(summary)
