@@ -70,7 +70,7 @@ def test_what_is_stored_comes_back(memory: Memory) -> None:
         {"outcome": "great"},
         {"tools": "terraform"},
         {"tools": [""]},
-        {"ended_at": datetime(2026, 3, 2)},
+        {"ended_at": AT.replace(tzinfo=None)},
         {"started_at": AT + timedelta(days=1)},
         {"tokens": -1},
         {"cost": float("nan")},
@@ -157,7 +157,7 @@ def test_bad_questions_are_refused(memory: Memory) -> None:
     with pytest.raises(InvalidInput):
         memory.episodes(outcome="great")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
-        memory.episodes(since=datetime(2026, 3, 2))
+        memory.episodes(since=AT.replace(tzinfo=None))
     with pytest.raises(InvalidInput):
         memory.episodes("x", 0)
 
