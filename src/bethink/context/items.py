@@ -140,7 +140,7 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         of="record",
         id=record.id,
         text=line_of_entry(record) if isinstance(record, StateEntry) else record.text,
-        at=record.valid_from or record.recorded_at,
+        at=record.valid_from or record.at,
         trust=record.trust,
         reason=reason,
         scores=dict(scores or {}),

@@ -24,7 +24,7 @@ from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fie
 
 __all__ = ["Wanted", "answered", "look_for", "most_of"]
 
-_RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary")
+_RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary", "episode")
 _MOST = 200
 """Hits for a budget alone; so many of each leg are ranked for one."""
 _REACH = 64

@@ -104,7 +104,7 @@ def candidate(row: Row, names: Names, counted: Counted, cosine: float | None, to
     else:
         record = decode_record(body)
         thread_id = place
-        text, speaker, trust, at = record.text, "", record.trust, record.recorded_at
+        text, speaker, trust, at = record.text, "", record.trust, record.at
     return Candidate(
         kind=kind,
         id=thing_id,

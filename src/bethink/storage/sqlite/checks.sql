@@ -187,9 +187,9 @@ SELECT 'score of message row ' || message FROM scores
 WHERE message NOT IN (SELECT id FROM messages) OR score NOT BETWEEN 1 AND 10;
 
 -- name: state_without_thread
--- is of the state of a thread that is not there
+-- is of the state of a thread, or an episode of one, that is not there
 SELECT 'record row ' || r.id FROM records r
-WHERE r.kind = 'state' AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
+WHERE (r.kind = 'state' OR (r.kind = 'episode' AND r.thread_id IS NOT NULL)) AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
 
 -- name: checkpoint_without_thread
 -- is of a thread that is not there

@@ -94,13 +94,14 @@ _MESSAGE = _Side(
     body="CAST(m.body AS TEXT)",
     time=micros,
 )
-_RECORDED = "json_extract(CAST(r.body AS TEXT), '$.recorded_at')"
+_RECORDED = "json_extract(CAST(r.body AS TEXT), CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END)"
 _RECORD = _Side(
     columns={
         # Written with as few digits as it needs: of one length, texts are in the order of their times.
         "at": f"substr({_RECORDED}, 1, 19) "
         f"|| CASE length({_RECORDED}) WHEN 20 THEN '.000000' ELSE substr({_RECORDED}, 20, 7) END",
         "kind": "r.kind",
+        "outcome": "CASE r.kind WHEN 'episode' THEN json_extract(CAST(r.body AS TEXT), '$.outcome') END",
         "pinned": "r.pinned",
         "thread_id": "r.thread_id",
         "trust": "json_extract(CAST(r.body AS TEXT), '$.trust')",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counted", "Frequencies", "Lexicon", "best_of"]
 
-_KINDS = ("message", "note", "insight", "summary")
+_KINDS = ("message", "note", "insight", "summary", "episode")
 _EACH = 8
 """So many namespaces are looked into one by one, each term in each; of more, all of the file are at once."""
 _LOOKED_AT = 300

@@ -387,13 +387,15 @@ SELECT space, namespace, count(*) FROM vectors WHERE unit > ? GROUP BY space, na
 SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
-INSERT INTO lexicon (rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO lexicon
+  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
-INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
-VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO lexicon
+  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment, without anything that was deleted.
@@ -635,6 +637,20 @@ WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
   AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + 4294967295)
 ORDER BY t.id {order} LIMIT ?6;
 
+-- name: scan_threads_due
+-- Of those that are not ended: threads without a new message since ?6, or with ?7 seqs past their reflected cursor; either may be
+-- null. A tail makes a thread younger and longer than its row says, never older.
+SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+  t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
+FROM namespaces n CROSS JOIN threads r INDEXED BY threads_not_ended
+    ON r.namespace = n.id AND (r.reflected_through < r.tip OR r.settled = 0)
+  CROSS JOIN thread_state t ON t.id = r.id
+WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+  AND (?7 IS NOT NULL OR r.updated_at <= ?6)
+  AND (t.updated_at <= ?6 OR t.tip - t.reflected_through >= ?7)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.reflected_through AND m.id <= (t.id << 32) + 4294967295)
+ORDER BY t.id {order} LIMIT ?8;
+
 -- name: scan_messages
 SELECT m.id, n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
 FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
@@ -661,6 +677,13 @@ SELECT r.id, ?3, r.body FROM records r INDEXED BY records_of_thread
 WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND r.thread_id = ?5 AND r.kind = ?7 AND r.id > ?1 AND r.id < ?2
   AND ?4 IS NOT NULL AND (NOT ?6 OR r.retired = 0)
 ORDER BY r.id {order} LIMIT ?8;
+
+-- name: scan_records_by_id
+-- Current ones of one kind (?2) in one namespace (?1) between two ids, in their order.
+SELECT r.record_id, r.body FROM records r INDEXED BY records_current
+WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?1) AND r.kind = ?2 AND r.retired = 0 AND r.record_id > ?3
+  AND r.record_id < ?4
+ORDER BY r.record_id {order} LIMIT ?5;
 
 -- name: scan_pinned_records
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
@@ -887,13 +910,14 @@ SELECT DISTINCT grp FROM messages WHERE id IN (SELECT value FROM json_each(?));
 DELETE FROM threads WHERE id = ?;
 
 -- name: thread_with_lease
--- The number of a thread, and its last lease: all null if it has had none.
+-- The number of a thread, and its last lease for a purpose: all null if it has had none.
 SELECT t.id, l.token, l.holder, l.expires_at
-FROM namespaces n JOIN threads t ON t.namespace = n.id LEFT JOIN leases l ON l.thread = t.id WHERE n.path = ? AND t.thread_id = ?;
+FROM namespaces n JOIN threads t ON t.namespace = n.id LEFT JOIN leases l ON l.thread = t.id AND l.purpose = ?
+WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: set_lease
-INSERT INTO leases (thread, token, holder, expires_at) VALUES (?, ?, ?, ?)
-ON CONFLICT (thread) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at;
+INSERT INTO leases (thread, token, holder, expires_at, purpose) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (thread, purpose) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at;
 
 -- name: drop_lease
 DELETE FROM leases WHERE thread = ?;
@@ -907,7 +931,7 @@ SELECT id, namespace, unit, body FROM records
 WHERE id IN (SELECT record FROM sources WHERE message IN (SELECT value FROM json_each(?))) ORDER BY id;
 
 -- name: records_about_thread
--- Summaries of a thread, and its state.
+-- Summaries of a thread, its episodes, and its state.
 SELECT id, namespace, unit, body FROM records WHERE namespace = ? AND thread_id = ? ORDER BY id;
 
 -- name: state_of_thread

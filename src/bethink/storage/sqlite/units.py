@@ -187,7 +187,10 @@ def _codes(vectors: Sequence[bytes]) -> list[bytes]:
 
 # -- the lexicon's rows ---------------------------------------------------------------------------------------------------
 
-COLUMNS = ("message", "note", "insight", "summary", "retired_note", "retired_insight", "retired_summary")
+COLUMNS = (
+    *("message", "note", "insight", "summary", "episode"),
+    *("retired_note", "retired_insight", "retired_summary", "retired_episode"),
+)
 
 
 def column_of(kind: str, retired: bool) -> str:
