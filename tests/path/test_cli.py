@@ -715,9 +715,9 @@ def test_sessions_that_are_due_are_shown_and_ended_once(shell: Shell) -> None:
 
 def test_what_a_forgotten_entry_was_made_into_is_verified_too(shell: Shell) -> None:
     shell.json("add", "work", "user", "Hello!")
-    shell.json("state", "work", "--goal", "ship the chartreuse letter", "--completed", "wrote it")
+    shell.json("state", "work", "--goal", "ship the chartreuse letter", "--done", "wrote it")
     shell.json("end", "work")
-    goal = next(each for each in shell.json("state", "work")["state"].values() if isinstance(each, dict))
+    goal = shell.json("state", "work")["state"]["goal"]
     forgotten = shell.json("forget", "--record", goal["id"], "--yes")
     assert len(forgotten["receipt"]["record_ids"]) == 2
     assert forgotten["verification"]["hits"] == []

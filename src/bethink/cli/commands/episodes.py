@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
         app,
         "episode",
         'bethink episode "Move the billing service" --outcome success --tool psql',
-        'bethink episode "Paint the fence" --feedback "Too green." --replaces 3f2a9c1d',
+        'bethink episode "Paint the fence" --feedback "Green." --replaces 3f2a9c1d',
     )(episode)
     verb(
         app,
