@@ -14,7 +14,7 @@ from bethink.settings import check_choice
 from bethink.steps.answer import Wanted
 from bethink.steps.recall import recall_from
 from bethink.steps.usage import usage_of
-from bethink.storage.base import And, Compare, Filter, Get, Put, Retire, Scope, fields_of, passes
+from bethink.storage.base import And, Compare, Filter, Get, InView, Put, Retire, Scope, fields_of, passes
 from bethink.usage import plus
 from bethink.values import Namespace, utc
 
@@ -70,7 +70,9 @@ def find_episodes(engine: Engine, scope: Scope, task: str | None, k: int | None,
     k = engine.settings.recall_limit if k is None else k
     if task is None:
         return _newest(engine, scope, k, where)
-    hits = recall_from(engine, scope, task, Wanted(k=k, kinds=("episode",), where=where))
+    # The task at hand is what the others are looked for beside: they need not answer it, only be like it (`Ranker.tail`).
+    beside = InView(namespace=scope.namespace, thread_id="")
+    hits = recall_from(engine, scope, task, Wanted(k=k, kinds=("episode",), where=where, in_view=beside))
     fetched = engine.store.get(Get(scope=scope, records=tuple(hit.id for hit in hits))).records
     by_place = {(stored.namespace, stored.record.id): stored.record for stored in fetched}
     found = [by_place.get((hit.namespace, hit.id)) for hit in hits]

@@ -38,8 +38,8 @@ def register(app: typer.Typer) -> None:
     verb(
         app,
         "episode",
-        'bethink episode "Move the billing service" --outcome success --tool terraform',
-        'bethink episode "Move the billing service" --outcome failure --feedback "Lost a day." --replaces 3f2a9c1d',
+        'bethink episode "Move the billing service" --outcome success --tool psql',
+        'bethink episode "Paint the fence" --feedback "Green." --replaces 3f2a9c1d',
     )(episode)
     verb(
         app,
