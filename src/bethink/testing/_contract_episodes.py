@@ -93,7 +93,7 @@ class EpisodeContract(ContractBase):
         assert hits(store, "honey") == set()
         assert hits(store, "honey", current=False) == {"p1"}
 
-    def test_it_is_scanned_by_its_thread_and_kind(self, store: Store) -> None:
+    def test_an_episode_is_scanned_by_its_thread_and_kind(self, store: Store) -> None:
         append(store, say("m1"))
         put(store, episode("p1", "one", thread_id="t"), episode("p2", "two"), entry("e1", "three"))
         assert [each.record.id for each in scan(store, "records", kinds=("episode",), thread_id="t")] == ["p1"]
@@ -107,7 +107,7 @@ class EpisodeContract(ContractBase):
             put(store, episode("p1", "one", thread_id="t", entries=("e1",)))
         assert scan(store, "records") == []
 
-    def test_it_goes_with_the_first_of_its_sources(self, store: Store) -> None:
+    def test_an_episode_goes_with_the_first_of_its_sources(self, store: Store) -> None:
         append(store, say("m1"), say("m2"))
         put(store, episode("p1", _WORDS, source("m1"), source("m2"), thread_id="t"), episode("p2", "kept", thread_id="t"))
         put(store, receipt=receipt("c1", shown("record", "p1")))
