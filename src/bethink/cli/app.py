@@ -15,6 +15,7 @@ from bethink.cli.commands import (
     context,
     database,
     demo,
+    episodes,
     forgetting,
     items,
     keeping,
@@ -98,6 +99,7 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
+episodes.register(app)
 forgetting.register(app)
 usage.register(app)
 database.register(app)

@@ -25,7 +25,7 @@ import msgspec
 from bethink.errors import InvalidInput
 from bethink.marks import Tiered, is_pinned, tier_of
 from bethink.messages import Message
-from bethink.records import AnyRecord, ItemVersion, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, ItemVersion, StateEntry, Summary
 
 __all__ = [
     "EXPIRES_AT",
@@ -55,8 +55,9 @@ Scalar: TypeAlias = str | int | float | bool | datetime | None
 """A datetime is for the field "at" alone: metadata is JSON, which has none."""
 Comparison: TypeAlias = Literal["eq", "lt", "lte", "gt", "gte"]
 
-FIELDS = ("at", "kind", "pinned", "role", "speaker", "thread_id", "tier", "trust")
-"""Speaker, role and tier are a message's alone; of records, only a summary has a thread."""
+FIELDS = ("at", "kind", "outcome", "pinned", "role", "speaker", "thread_id", "tier", "trust")
+"""Speaker, role and tier are a message's alone, the outcome an episode's; of records, only a summary has a thread, and an
+episode that was done in one."""
 METADATA = "metadata"
 VALUE, EXPIRES_AT = "value", "expires_at"
 """Of items alone, and for filters over items alone."""
@@ -136,7 +137,7 @@ def fields_of(thing: Message | AnyRecord, thread_id: str, tiers: Mapping[int, Ti
             "trust": thing.trust,
         }
     fields: dict[str, Any] = {
-        "at": thing.recorded_at,
+        "at": thing.at,
         "kind": thing.kind,
         "metadata": thing.metadata,
         "pinned": thing.pinned,
@@ -148,6 +149,9 @@ def fields_of(thing: Message | AnyRecord, thread_id: str, tiers: Mapping[int, Ti
         fields[VALUE] = thing.value
         if thing.expires_at is not None:
             fields[EXPIRES_AT] = thing.expires_at
+    if isinstance(thing, Episode):
+        fields["outcome"] = thing.outcome
+        fields.update({"thread_id": thing.thread_id} if thing.thread_id else {})
     return fields
 
 
