@@ -26,7 +26,7 @@ from bethink.testing.doubles import ScriptedModel, summing_up
 VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
-    *("summaries", "expand"),
+    *("summaries", "refine", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
     *("episodes", "episode", "reflect"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
