@@ -350,14 +350,14 @@ class ScanContract(ContractBase):
         put(store, *(note(each) for each in ("r3", "r1", "r4", "r2")))
         append(store, say("m1"))
         put(store, insight("r0", "lives here", source("m1")), retire=(Retire("r4", AT, "gone"),))
-        by_id = {"kinds": ("note",), "current": True, "by_id": True}
+        by_id: dict[str, Any] = {"kinds": ("note",), "current": True, "by_id": True}
         assert [each.record.id for each in scan(store, "records", **by_id, limit=2)] == ["r1", "r2", "r3"]
         assert [each.record.id for each in scan(store, "records", **by_id, limit=2, newest=True)] == ["r3", "r2", "r1"]
 
     @pytest.mark.parametrize("other", [{"kinds": None}, {"kinds": ("note", "insight")}, {"current": False}, {"subtree": True}])
     def test_by_id_is_of_one_kind_current_in_one_namespace(self, store: Store, other: dict[str, Any]) -> None:
         with pytest.raises(InvalidInput):
-            scan(store, "records", **{"kinds": ("note",), "current": True, "by_id": True, **other})
+            scan(store, "records", **{"kinds": ("note",), "current": True, "by_id": True} | other)
 
     def test_what_is_there_throughout_comes_once_whatever_is_written_meanwhile(self, store: Store) -> None:
         put(store, *(note(f"r{number}") for number in range(20)))
