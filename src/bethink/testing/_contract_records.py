@@ -356,8 +356,9 @@ class ScanContract(ContractBase):
 
     @pytest.mark.parametrize("other", [{"kinds": None}, {"kinds": ("note", "insight")}, {"current": False}, {"subtree": True}])
     def test_by_id_is_of_one_kind_current_in_one_namespace(self, store: Store, other: dict[str, Any]) -> None:
+        given: dict[str, Any] = {"kinds": ("note",), "current": True, "by_id": True} | other
         with pytest.raises(InvalidInput):
-            scan(store, "records", **{"kinds": ("note",), "current": True, "by_id": True} | other)
+            scan(store, "records", **given)
 
     def test_what_is_there_throughout_comes_once_whatever_is_written_meanwhile(self, store: Store) -> None:
         put(store, *(note(f"r{number}") for number in range(20)))
