@@ -194,7 +194,8 @@ def _join(database: Database, number: int, unit: int | None, stored: AnyRecord, 
 
 def index_record(database: Database, namespace: int, number: int, record: AnyRecord) -> None:
     """Give a record its unit, if it has any words."""
-    units = add_units(database, namespace, record.kind, [NewUnit(number, terms_of(record))], retired=not record.current)
+    unit = NewUnit(number, terms_of(record), micros(record.recorded_at))
+    units = add_units(database, namespace, record.kind, [unit], retired=not record.current)
     database.execute(q.set_record_unit, (units[0][1] if units else None, number))
 
 

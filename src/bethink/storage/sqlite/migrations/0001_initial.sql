@@ -231,10 +231,13 @@ CREATE TABLE units (
     retired   INTEGER NOT NULL DEFAULT 0,
     length    INTEGER NOT NULL,
     terms     TEXT NOT NULL,
-    speaker   TEXT -- the name under which a message was said
+    speaker   TEXT, -- the name under which a message was said
+    at        INTEGER NOT NULL -- when that was, or when a record was made
 ) STRICT;
 
 CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
+
+CREATE INDEX units_by_time ON units (namespace, at);
 
 -- Vector spaces, see spaces.py. One is current; it has no fingerprint until an embedder is bound. One may be filling, to take its
 -- place. Those that are leaving are of no use any more: their vectors are removed by and by, and then they are. Numbers are never
