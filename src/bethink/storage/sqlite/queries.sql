@@ -334,10 +334,13 @@ WHERE t.namespace = ?1 AND t.thread_id = ?2 AND t.settled = 0 AND m.listed = 0 A
 SELECT id, unit, body FROM records WHERE record_id = ? AND namespace = ?;
 
 -- name: add_record
-INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+-- What is written has the revision that its namespace is given at the end of the transaction, or one before that and after the last.
+INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body, changed)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT value + 1 FROM meta WHERE key = 'revision'));
 
 -- name: set_record
-UPDATE records SET retired = ?, superseded_by = ?, body = ? WHERE id = ?;
+UPDATE records SET retired = ?, superseded_by = ?, body = ?, changed = (SELECT value + 1 FROM meta WHERE key = 'revision')
+WHERE id = ?;
 
 -- name: set_record_unit
 UPDATE records SET unit = ? WHERE id = ?;
@@ -783,6 +786,14 @@ SELECT r.record_id, r.body FROM records r INDEXED BY records_current
 WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?1) AND r.kind = ?2 AND r.retired = 0 AND r.record_id > ?3
   AND r.record_id < ?4
 ORDER BY r.record_id {order} LIMIT ?5;
+
+-- name: versions_of_kind
+-- The numbers of the records of a kind (?2) in one namespace (?1), and when each was written last. Read from the index alone.
+SELECT id, changed FROM records INDEXED BY records_by_kind
+WHERE namespace = (SELECT id FROM namespaces WHERE path = ?1) AND kind = ?2 AND id > ?3 AND id < ?4 ORDER BY id LIMIT ?5;
+
+-- name: records_by_number
+SELECT id, changed, body FROM records WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: scan_pinned_records
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.

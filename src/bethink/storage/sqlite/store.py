@@ -59,6 +59,7 @@ from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
 from bethink.storage.sqlite.driver import Database, Driver, choose
 from bethink.storage.sqlite.erase import erase, is_due
+from bethink.storage.sqlite.histories import Histories
 from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
@@ -112,6 +113,7 @@ class SqliteStore:
         self._frequencies = Frequencies()
         self._tails = Tails()
         self._transcripts = Transcripts()
+        self._histories = Histories()
         self._closed = False
         file = self._options.path
         database = open_connection(self._options, lambda database: version_of(database, file))
@@ -142,6 +144,7 @@ class SqliteStore:
         self._partitions = None
         self._frequencies, self._tails = Frequencies(), Tails()
         self._transcripts = Transcripts()
+        self._histories = Histories()
         if not self._closed:
             self._connect()
 
@@ -284,6 +287,7 @@ class SqliteStore:
         self._frequencies.clear()
         self._tails.clear()
         self._transcripts.clear()
+        self._histories.clear()
         if self._partitions is not None:
             self._partitions.clear()
         drop_kept()
@@ -304,6 +308,8 @@ class SqliteStore:
         if request.what == "pending":
             self._settle_whole(request.scope)
         with self._readers.reading() as database:
+            if self._histories.serves(request):
+                return self._histories.scan(database, request)
             return records.scan(database, request)
 
     def check(self) -> list[Problem]:

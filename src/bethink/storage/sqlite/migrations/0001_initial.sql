@@ -143,10 +143,11 @@ CREATE TABLE records (
     pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,
+    changed       INTEGER NOT NULL, -- the revision of its namespace when it was written last, see histories.py
     UNIQUE (record_id, namespace)
 ) STRICT;
 
-CREATE INDEX records_by_kind ON records (namespace, kind);
+CREATE INDEX records_by_kind ON records (namespace, kind, id, changed);
 
 CREATE INDEX records_current ON records (namespace, kind, record_id) WHERE retired = 0;
 
