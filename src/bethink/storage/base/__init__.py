@@ -33,6 +33,7 @@ makes them is its own affair, but what was committed is found by the next search
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from bethink.checkpoints import Checkpoint
@@ -42,6 +43,7 @@ from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
+from bethink.storage.base.past import Change, Forgotten, Past, Restore, StoredVersion, Version, restored, version_of
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
@@ -60,6 +62,7 @@ __all__ = [
     "Appended",
     "Attempt",
     "Candidate",
+    "Change",
     "Cite",
     "Compare",
     "Contains",
@@ -71,6 +74,7 @@ __all__ = [
     "Fold",
     "Forget",
     "ForgetReceipt",
+    "Forgotten",
     "Found",
     "Get",
     "In",
@@ -80,6 +84,7 @@ __all__ = [
     "Not",
     "Or",
     "Page",
+    "Past",
     "Pending",
     "Problem",
     "Prune",
@@ -87,6 +92,7 @@ __all__ = [
     "Read",
     "Refine",
     "Release",
+    "Restore",
     "Retire",
     "Save",
     "Scan",
@@ -98,12 +104,16 @@ __all__ = [
     "Store",
     "StoredMessage",
     "StoredRecord",
+    "StoredVersion",
     "TokenVectors",
     "Transcript",
     "Verification",
+    "Version",
     "What",
     "fields_of",
     "passes",
+    "restored",
+    "version_of",
 ]
 
 
@@ -153,10 +163,12 @@ class Store(Protocol):
         """
         ...
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
-        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once.
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
+        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once; with
+        `at`, of those that were stored by then.
 
-        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read.
+        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read. With
+        `at`, every message of the scope that has a name is looked at.
         """
         ...
 

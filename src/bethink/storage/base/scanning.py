@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from bethink.checkpoints import CheckpointInfo
 from bethink.models import Fingerprint
 from bethink.records import Receipt, RecordKind
+from bethink.storage.base.past import Change, Forgotten, StoredVersion
 from bethink.storage.base.records import StoredMessage, StoredRecord
 from bethink.storage.base.scope import Scope
 from bethink.threads import ThreadInfo
@@ -17,7 +19,19 @@ from bethink.usage import ModelCall, TurnUsage
 __all__ = ["Page", "Pending", "Problem", "Scan", "Scanned", "Stats", "What"]
 
 
-What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints", "usage", "model calls"]
+What: TypeAlias = Literal[
+    "threads",
+    "messages",
+    "records",
+    "receipts",
+    "pending",
+    "checkpoints",
+    "usage",
+    "model calls",
+    "versions",
+    "changes",
+    "forgotten",
+]
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,12 +39,16 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
     Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
     written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts, checkpoints and model calls by
-    insertion, usage as its receipts, pending units by number; `newest` reverses it. Checkpoints come without their states.
+    insertion, usage as its receipts, pending units by number, versions, changes and what was forgotten as they came; `newest`
+    reverses it. Checkpoints come without their states.
 
     Attributes:
         thread_id: only of this thread (messages, receipts, summaries, entries of its state, checkpoints, usage, model calls).
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
+        record_id: for versions: only of this record.
+        since: for versions, changes and what was forgotten: only later than this.
+        stored_by: for messages: only those that were stored by then, in a thread that there was then.
         behind: for threads: only those with messages past their "extracted" cursor.
         space: for pending units: those that wait in this space, which is the current one or the one being filled
             (EmbedderMismatch otherwise); None stands for the current one.
@@ -50,6 +68,9 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     behind: bool = False
     space: Fingerprint | None = None
     tokens: Fingerprint | None = None
+    record_id: str | None = None
+    since: datetime | None = None
+    stored_by: datetime | None = None
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -59,7 +80,19 @@ class Pending(msgspec.Struct, frozen=True):
     text: str
 
 
-Scanned: TypeAlias = ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo | TurnUsage | ModelCall
+Scanned: TypeAlias = (
+    ThreadInfo
+    | StoredMessage
+    | StoredRecord
+    | Receipt
+    | Pending
+    | CheckpointInfo
+    | TurnUsage
+    | ModelCall
+    | StoredVersion
+    | Change
+    | Forgotten
+)
 """What a scan finds, by `What`."""
 
 
