@@ -46,6 +46,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.insights.differences import Diff, HistoryEntry
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
     from bethink.retrieval.grouping import Unit
@@ -184,8 +185,21 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> RecallResult:
-        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+        return await _hop(
+            self._sync.recall,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
 
     async def why(
         self,
@@ -219,8 +233,16 @@ class AsyncMemory:
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         return await _hop(self._sync.retrieve, query, k, where=where)
 
-    async def profile(self, subject: str = "user") -> Profile:
-        return await _hop(self._sync.profile, subject)
+    async def profile(
+        self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None
+    ) -> Profile:
+        return await _hop(self._sync.profile, subject, as_of=as_of, valid_at=valid_at)
+
+    async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
+        return await _hop(self._sync.history, item, subject=subject)
+
+    async def diff(self, since: datetime, until: datetime | None = None) -> Diff:
+        return await _hop(self._sync.diff, since, until)
 
     async def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         return await _hop(self._sync.records, kind, current=current, below=below)

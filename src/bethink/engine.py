@@ -413,7 +413,7 @@ class Engine:
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
         with self.telemetry.span("store", namespace=namespace, records=len(records)):
-            self.store.put(Put(namespace=namespace, records=records))
+            self.store.put(Put(namespace=namespace, records=records, at=self.clock.now()))
 
 
 class _Last(Generic[_K, _V]):

@@ -32,7 +32,8 @@ from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
-from bethink.steps.answer import Wanted
+from bethink.steps import past
+from bethink.steps.answer import Wanted, at_times
 from bethink.steps.derive import derive
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
@@ -61,6 +62,7 @@ from bethink.values import Namespace, check_id, check_json, check_namespace, che
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.insights.differences import Diff, HistoryEntry
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.hits import Hit, RecallResult
     from bethink.retrieval.ranker import Ranker
@@ -275,6 +277,8 @@ class Memory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> RecallResult:
         """The best answers to a query among messages, notes, insights and session summaries; possibly none.
 
@@ -289,15 +293,24 @@ class Memory:
                 tells its `members`.
             budget: tokens that the lines of all hits may take, each as a context shows it. Without `k`, as many hits as fit.
                 Long ones are cut to their best passage (`Hit.shown`); `left_out` of the result says what did not fit.
+            as_of: as the system knew it at that time: messages stored by then, records as they were. What was forgotten since
+                stays forgotten. docs/time.md says more.
+            valid_at: what was true in the world at that time: messages said by then, records that held then, superseded ones
+                too.
 
         Raises:
-            InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type.
+            InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type; a naive
+                time, or an `as_of` that is yet to come.
 
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
         wanted = _wanted(query, k, kinds, where, unit, budget)
-        derive(self._engine, self._namespace)
+        asked = past.when(self._engine, as_of, valid_at)
+        if asked.as_of is None:
+            derive(self._engine, self._namespace)
+        if not asked.is_now:
+            wanted = at_times(self._engine, Scope(self._namespace, below), wanted, asked)
         return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
 
     def why(
@@ -350,12 +363,27 @@ class Memory:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
         return list(self.recall(query, k, where=where))
 
-    def profile(self, subject: str = "user") -> Profile:
+    def profile(self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None) -> Profile:
         """What is currently known about somebody: `"user"`, or a speaker's or third person's name.
 
-        Insights are first drawn from messages that none have been drawn from yet.
+        Insights are first drawn from messages that none have been drawn from yet; not so for a question `as_of` a time.
+
+        Args:
+            as_of: the profile as it would have been shown at that time: what was known, scored as it was used by then, within
+                the bound of today's settings. What was forgotten since stays forgotten.
+            valid_at: what was true in the world at that time, as far as is known: superseded insights too.
+
+        Raises:
+            InvalidInput: a naive time, or an `as_of` that is yet to come.
         """
         from bethink.insights.retention import select_profile
+
+        asked = past.when(self._engine, as_of, valid_at)
+        if not asked.is_now:
+            if asked.as_of is None:
+                derive(self._engine, self._namespace)
+            held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
+            return Profile(subject.casefold(), tuple(ProfileEntry(insight, score) for insight, score in held))
 
         derive(self._engine, self._namespace)
         known = [
@@ -382,7 +410,7 @@ class Memory:
         """
         now = self._engine.clock.now()
         ids = [self._record_id(given) for given in record_ids]
-        self._engine.store.put(Put(namespace=self._namespace, cite=tuple(Cite(found, now) for found in ids)))
+        self._engine.store.put(Put(namespace=self._namespace, at=now, cite=tuple(Cite(found, now) for found in ids)))
         fetched = self._engine.store.get(Get(scope=Scope(self._namespace), records=tuple(ids)))
         by_id = {stored.record.id: stored.record for stored in fetched.records}
         return [by_id[found] for found in ids]
@@ -413,6 +441,35 @@ class Memory:
         return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits)
 
     # -- looking back and forgetting --------------------------------------------------------------------------------------
+
+    def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
+        """What took whose place, oldest first, each record with what happened to it: when it was recorded, said again, retired
+        and why, and current again.
+
+        Args:
+            item: a record id or its short mark (`mem:3f2a9c1d`); or a slot of the subject, such as `"residence"`.
+
+        Raises:
+            NotFound: no such record here, or nothing was ever kept in such a slot.
+        """
+        check_text(item, "item")
+        derive(self._engine, self._namespace)
+        is_id = len(item) >= 32 or item.startswith(("mem:", "[mem:"))
+        if not is_id and any(
+            (insight.subject, insight.slot) == (subject.casefold(), item) for insight in self._engine.insights(self._namespace)
+        ):
+            return past.history(self._engine, self._namespace, subject=subject.casefold(), slot=item)
+        return past.history(self._engine, self._namespace, record_id=self._record_id(item))
+
+    def diff(self, since: datetime, until: datetime | None = None) -> Diff:
+        """What was learned, changed, retired, archived and forgotten in this namespace between two times; `until` now if it is
+        left out.
+
+        Raises:
+            InvalidInput: a naive time, one that is yet to come, or `since` after `until`.
+        """
+        derive(self._engine, self._namespace)
+        return past.diff(self._engine, self._namespace, since, until)
 
     def replay(self, receipt_id: str) -> Context:
         """The context that was given under this receipt, the same bytes.

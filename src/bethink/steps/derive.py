@@ -102,6 +102,7 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
         retire=retire,
         cite=_citations(engine, thread.namespace, new),
         cursor=Cursor(thread.thread_id, "extracted", after, through),
+        at=now,
     )
 
 

@@ -44,6 +44,7 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
             records=() if summary is None else (summary,),
             retire=retire,
             cursor=Cursor(thread_id, "reflected", thread.reflected_through, thread.tip),
+            at=now,
         )
         try:
             engine.store.put(put)

@@ -1,7 +1,7 @@
 """What was: records as they were before each of their changes, and a search as it would have been.
 
 A row says how a record is; a `Version` how it was until something happened to it. So what the system knew at a time is the row
-with the earliest version of a later time laid over it (`insights.past.as_known`), whatever has been cited, closed, restated or
+with its later versions taken back, the newest first (`insights.past.as_known`), whatever has been cited, closed, restated or
 made current again since. What was forgotten has neither row nor versions: it stays forgotten, also as of a time before.
 """
 
@@ -24,8 +24,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a record was until one change of it.
 
     Attributes:
-        until: system time of the change. Where a clock was set back, the order of the versions counts: what comes after a
-            change that is later than some time, is later too.
+        until: system time of the change. Each counts from its own time on, also where a clock was set back in between.
         before: the fields that the change altered, as they were, as JSON. Never text or sources.
         gained: `(thread_id, message_id)` of what the change added to its sources.
         change: the id of the `Change` it was part of; "" for none.
