@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ThreadBusy,
     )
     from bethink.handoffs import Handoff
+    from bethink.insights.differences import Changed, Diff, HistoryEntry, HistoryEvent
     from bethink.insights.state.values import Artifact, Entry, State
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
@@ -102,6 +103,7 @@ __all__ = [
     "BethinkError",
     "BudgetError",
     "Chain",
+    "Changed",
     "Checkpoint",
     "CheckpointInfo",
     "Compare",
@@ -111,6 +113,7 @@ __all__ = [
     "ContextLine",
     "CorruptStore",
     "Decision",
+    "Diff",
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
@@ -121,6 +124,8 @@ __all__ = [
     "Forgotten",
     "Handoff",
     "Hierarchy",
+    "HistoryEntry",
+    "HistoryEvent",
     "Hit",
     "Hybrid",
     "ImportFailed",
@@ -241,6 +246,7 @@ _HOMES = {
         "ThreadBusy",
     ),
     "handoffs": ("Handoff",),
+    "insights.differences": ("Changed", "Diff", "HistoryEntry", "HistoryEvent"),
     "insights.state.values": ("Artifact", "Entry", "State"),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),

@@ -17,6 +17,7 @@ from bethink.cli.commands import (
     demo,
     forgetting,
     keeping,
+    past,
     profile,
     recall,
     state,
@@ -96,6 +97,7 @@ summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)
+past.register(app)
 keeping.register(app)
 forgetting.register(app)
 usage.register(app)

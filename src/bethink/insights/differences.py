@@ -17,13 +17,13 @@ import msgspec
 from bethink.records import AnyRecord, Insight, Source, StateEntry
 from bethink.storage.base import Version
 
-__all__ = ["ARCHIVED", "Changed", "Diff", "Event", "HistoryEntry", "chain", "difference", "story"]
+__all__ = ["ARCHIVED", "Changed", "Diff", "HistoryEntry", "HistoryEvent", "chain", "difference", "story"]
 
 ARCHIVED = "archived"
 """How the reason of what left a profile for want of room begins."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HistoryEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened to a record. Uses are counted (`access_count`), and are none.
 
     Attributes:
@@ -44,7 +44,7 @@ class HistoryEntry(msgspec.Struct, frozen=True):
     """A record as it is now, and what happened to it, oldest first."""
 
     record: AnyRecord
-    events: tuple[Event, ...]
+    events: tuple[HistoryEvent, ...]
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -126,7 +126,7 @@ def _standing(record: AnyRecord, known: Mapping[str, AnyRecord]) -> AnyRecord | 
     return found
 
 
-def story(record: AnyRecord, versions: Sequence[Version]) -> tuple[Event, ...]:
+def story(record: AnyRecord, versions: Sequence[Version]) -> tuple[HistoryEvent, ...]:
     """What happened to a record, oldest first.
 
     Args:
@@ -134,7 +134,7 @@ def story(record: AnyRecord, versions: Sequence[Version]) -> tuple[Event, ...]:
     """
     gained = {place for version in versions for place in version.gained}
     first = [source for source in record.sources if (source.thread_id, source.message_id) not in gained]
-    events = [Event(at=record.recorded_at, what="recorded", sources=tuple(first))]
+    events = [HistoryEvent(at=record.recorded_at, what="recorded", sources=tuple(first))]
     values = msgspec.to_builtins(record)
     states: list[dict[str, Any]] = [values]
     for version in reversed(versions):
@@ -151,16 +151,18 @@ def story(record: AnyRecord, versions: Sequence[Version]) -> tuple[Event, ...]:
 _OPEN: dict[str, Any] = {}
 
 
-def _add(events: list[Event], at: datetime, was: dict[str, Any], became: dict[str, Any], sources: Sequence[Source]) -> None:
+def _add(
+    events: list[HistoryEvent], at: datetime, was: dict[str, Any], became: dict[str, Any], sources: Sequence[Source]
+) -> None:
     if sources:
-        events.append(Event(at=at, what="restated", sources=tuple(sources)))
+        events.append(HistoryEvent(at=at, what="restated", sources=tuple(sources)))
     closed = became.get("retired_at")
     if closed is not None and was.get("retired_at") is None:
         reason, by = became.get("reason", ""), became.get("superseded_by")
         at = at if was is not _OPEN else msgspec.convert(closed, datetime)
-        events.append(Event(at=at, what="retired", reason=reason, superseded_by=by))
+        events.append(HistoryEvent(at=at, what="retired", reason=reason, superseded_by=by))
     elif closed is None and was.get("retired_at") is not None:
-        events.append(Event(at=at, what="returned"))
+        events.append(HistoryEvent(at=at, what="returned"))
 
 
 def chain(records: Iterable[AnyRecord], *, record_id: str = "", subject: str = "", slot: str = "") -> list[AnyRecord]:

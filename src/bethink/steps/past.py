@@ -20,7 +20,7 @@ from bethink.records import AnyRecord, Insight, RecordKind
 from bethink.storage.base import (
     Compare,
     Filter,
-    Forgotten,
+    ForgottenCount,
     Or,
     Past,
     Scan,
@@ -170,7 +170,7 @@ def diff(engine: Engine, namespace: Namespace, since: object, until: object) -> 
     versions = _versions(engine, scope, since=start)
     before, after = ([each.record for each in all_as_known(records, versions, at)] for at in (start, end))
     found = difference(before, after, since=start, until=end)
-    gone = [item for item in engine.pages(Scan(what="forgotten", scope=scope, since=start)) if isinstance(item, Forgotten)]
+    gone = [item for item in engine.pages(Scan(what="forgotten", scope=scope, since=start)) if isinstance(item, ForgottenCount)]
     gone = [each for each in gone if each.at <= end]
     return msgspec.structs.replace(
         found,

@@ -19,7 +19,7 @@ from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
 from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
-from bethink.storage.base import Forget, ForgetReceipt, Forgotten
+from bethink.storage.base import Forget, ForgetReceipt, ForgottenCount
 from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
 from bethink.threads import HANDOFF
 from bethink.values import Namespace
@@ -267,7 +267,7 @@ def _count(state: State, gone: _Gone, request: Forget) -> None:
         messages = gone.message_ids(namespace)
         records = [key for key in gone.records if key[0] == namespace]
         if messages or records:
-            state.forgotten[state.number()] = (namespace, Forgotten(request.at, len(messages), len(records)))
+            state.forgotten[state.number()] = (namespace, ForgottenCount(request.at, len(messages), len(records)))
 
 
 def _above(namespace: Namespace) -> list[int]:

@@ -17,7 +17,7 @@ from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Thread, Unit, current_nodes, in_scope, rows
 from bethink.storage.base import (
     Change,
-    Forgotten,
+    ForgottenCount,
     Page,
     Pending,
     Scan,
@@ -118,7 +118,7 @@ def _changes(state: State, request: Scan) -> Iterator[tuple[Position, Change]]:
             yield (number, 0), change
 
 
-def _forgotten(state: State, request: Scan) -> Iterator[tuple[Position, Forgotten]]:
+def _forgotten(state: State, request: Scan) -> Iterator[tuple[Position, ForgottenCount]]:
     for number, (namespace, forgotten) in state.forgotten.items():
         if in_scope(namespace, request.scope) and _is_later(forgotten.at, request):
             yield (number, 0), forgotten

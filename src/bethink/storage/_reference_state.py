@@ -22,7 +22,7 @@ from bethink.marks import Scored, Tiered
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Attempt, Change, Forgotten, Lease, Put, Scope, Version, version_of
+from bethink.storage.base import Attempt, Change, ForgottenCount, Lease, Put, Scope, Version, version_of
 from bethink.threads import CallState, ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -106,7 +106,7 @@ class State:
     filling: Fingerprint | None = None
     versions: dict[int, tuple[Key, Version]] = field(default_factory=dict)
     changes: dict[int, tuple[Namespace, Change]] = field(default_factory=dict)
-    forgotten: dict[int, tuple[Namespace, Forgotten]] = field(default_factory=dict)
+    forgotten: dict[int, tuple[Namespace, ForgottenCount]] = field(default_factory=dict)
     """These three by number."""
 
     def copy(self) -> State:

@@ -43,7 +43,7 @@ from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
-from bethink.storage.base.past import Change, Forgotten, Past, Restore, StoredVersion, Version, restored, version_of
+from bethink.storage.base.past import Change, ForgottenCount, Past, Restore, StoredVersion, Version, restored, version_of
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
@@ -74,7 +74,7 @@ __all__ = [
     "Fold",
     "Forget",
     "ForgetReceipt",
-    "Forgotten",
+    "ForgottenCount",
     "Found",
     "Get",
     "In",

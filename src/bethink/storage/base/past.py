@@ -15,7 +15,7 @@ import msgspec
 from bethink.records import AnyRecord
 from bethink.values import Namespace
 
-__all__ = ["Change", "Forgotten", "Past", "Restore", "StoredVersion", "Version", "restored", "version_of"]
+__all__ = ["Change", "ForgottenCount", "Past", "Restore", "StoredVersion", "Version", "restored", "version_of"]
 
 _NEVER_VERSIONED = frozenset({"id", "text", "sources", "lines"})
 
@@ -78,7 +78,7 @@ class Restore(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[tuple[str, str], ...] = ()
 
 
-class Forgotten(msgspec.Struct, frozen=True):
+class ForgottenCount(msgspec.Struct, frozen=True):
     """How much one forget took from a namespace: numbers alone, so that what is gone can be counted and not named."""
 
     at: datetime

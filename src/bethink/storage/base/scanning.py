@@ -10,7 +10,7 @@ import msgspec
 from bethink.checkpoints import CheckpointInfo
 from bethink.models import Fingerprint
 from bethink.records import Receipt, RecordKind
-from bethink.storage.base.past import Change, Forgotten, StoredVersion
+from bethink.storage.base.past import Change, ForgottenCount, StoredVersion
 from bethink.storage.base.records import StoredMessage, StoredRecord
 from bethink.storage.base.scope import Scope
 from bethink.threads import ThreadInfo
@@ -91,7 +91,7 @@ Scanned: TypeAlias = (
     | ModelCall
     | StoredVersion
     | Change
-    | Forgotten
+    | ForgottenCount
 )
 """What a scan finds, by `What`."""
 

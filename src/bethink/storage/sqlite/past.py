@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.errors import Conflict
 from bethink.records import AnyRecord
-from bethink.storage.base import Forgotten, Past, Put, Scan, Scope, Search, StoredVersion, version_of
+from bethink.storage.base import ForgottenCount, Past, Put, Scan, Scope, Search, StoredVersion, version_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
@@ -87,7 +87,7 @@ def _changes(request: Scan) -> _Plan:
 
 
 def _forgotten(request: Scan) -> _Plan:
-    return q.scan_forgotten, (_since(request),), lambda row: Forgotten(moment(row[1]), row[2], row[3])
+    return q.scan_forgotten, (_since(request),), lambda row: ForgottenCount(moment(row[1]), row[2], row[3])
 
 
 VERSION_SCANS: dict[str, Callable[[Scan], _Plan]] = {"versions": _versions, "changes": _changes, "forgotten": _forgotten}
