@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from bethink.storage.base import (
         And,
         Attempt,
+        Change,
         Compare,
         Contains,
         Exists,
@@ -103,6 +104,7 @@ __all__ = [
     "BethinkError",
     "BudgetError",
     "Chain",
+    "Change",
     "Changed",
     "Checkpoint",
     "CheckpointInfo",
@@ -269,6 +271,7 @@ _HOMES = {
     "storage.base": (
         "And",
         "Attempt",
+        "Change",
         "Compare",
         "Contains",
         "Exists",

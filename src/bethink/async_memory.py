@@ -35,7 +35,7 @@ from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
-from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.storage.base import Appended, Change, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
@@ -240,6 +240,12 @@ class AsyncMemory:
 
     async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
         return await _hop(self._sync.history, item, subject=subject)
+
+    async def changes(self, since: datetime | None = None) -> list[Change]:
+        return await _hop(self._sync.changes, since)
+
+    async def undo(self, change: str) -> Change:
+        return await _hop(self._sync.undo, change)
 
     async def diff(self, since: datetime, until: datetime | None = None) -> Diff:
         return await _hop(self._sync.diff, since, until)

@@ -33,6 +33,7 @@ from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
 from bethink.steps import past
+from bethink.steps import undo as undoing
 from bethink.steps.answer import Wanted, at_times
 from bethink.steps.derive import derive
 from bethink.steps.export import export
@@ -41,6 +42,7 @@ from bethink.steps.recall import embed_pending, recall_from, reembed
 from bethink.steps.replay import replay
 from bethink.steps.usage import usage_of
 from bethink.storage.base import (
+    Change,
     Cite,
     Forget,
     ForgetReceipt,
@@ -470,6 +472,30 @@ class Memory:
         """
         derive(self._engine, self._namespace)
         return past.diff(self._engine, self._namespace, since, until)
+
+    def changes(self, since: datetime | None = None) -> list[Change]:
+        """What was stored together in this namespace, oldest first: each drawing of insights that had something to store, each
+        end of a thread, each undoing. With `since`, those later than that.
+        """
+        return undoing.changes(self._engine, self._namespace, since=None if since is None else utc(since, "since"))
+
+    def undo(self, change: str) -> Change:
+        """Take one change back: what it stored is retired, what it retired is current again, what gained a source by it is
+        without that. Uses that were counted stay counted, and its messages are not drawn from again. Undoing twice changes
+        nothing.
+
+        Args:
+            change: its id (see `changes`), or that of a record it stored, such as the summary that `end()` returned.
+
+        Returns:
+            The change that took it back; `undoes` names the other.
+
+        Raises:
+            NotFound: no such change here.
+            InvalidInput: it was itself an undoing.
+            Conflict: something newer rests on what it stored or retired; the error says which records. Nothing was changed.
+        """
+        return undoing.undo(self._engine, self._namespace, check_id(change, "change"))
 
     def replay(self, receipt_id: str) -> Context:
         """The context that was given under this receipt, the same bytes.

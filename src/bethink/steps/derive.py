@@ -15,11 +15,12 @@ import msgspec
 from bethink.context import handle
 from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
+from bethink.ids import new_id
 from bethink.insights.citations import cited
 from bethink.messages import Message
 from bethink.records import AnyRecord, Insight
 from bethink.steps.view import View
-from bethink.storage.base import Cite, Cursor, Put, Read, Retire, Scan, Scope
+from bethink.storage.base import Change, Cite, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -31,12 +32,12 @@ __all__ = ["derive"]
 _PAGE = 64
 
 
-def derive(engine: Engine, namespace: Namespace, *, view: View | None = None) -> Cursor | None:
+def derive(engine: Engine, namespace: Namespace, *, view: View | None = None, part_of: Change | None = None) -> Cursor | None:
     """Draw insights from every message of the namespace that none have been drawn from yet.
 
     Most turns say nothing to remember, and then all there is to store is that they have been looked at. For the thread of a
     `view` that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to
-    move. What the view has read is not read again.
+    move. What the view has read is not read again. What is stored is a change of its own, or `part_of` one.
     """
     held: Cursor | None = None
     scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
@@ -46,6 +47,8 @@ def derive(engine: Engine, namespace: Namespace, *, view: View | None = None) ->
             assert isinstance(thread, ThreadInfo), "a page of threads holds threads"
             own = view is not None and thread.thread_id == view.thread.thread_id
             put = _extract(engine, thread, view if own else None)
+            if put is not None and (put.records or put.retire):
+                put = msgspec.structs.replace(put, change=part_of or _change(put))
             if put is not None and own and not (put.records or put.retire or put.cite):
                 held = put.cursor
             elif put is not None:
@@ -53,6 +56,12 @@ def derive(engine: Engine, namespace: Namespace, *, view: View | None = None) ->
         if page.next is None:
             return held
         scan = msgspec.structs.replace(scan, after=page.next)
+
+
+def _change(put: Put) -> Change:
+    assert put.at is not None, "what is drawn has its time"
+    thread_id = "" if put.cursor is None else put.cursor.thread_id
+    return Change(id=new_id(put.at), at=put.at, what="drawn", thread_id=thread_id)
 
 
 def _store(engine: Engine, put: Put) -> None:

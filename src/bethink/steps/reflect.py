@@ -6,9 +6,10 @@ from datetime import datetime
 
 from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
+from bethink.ids import new_id
 from bethink.records import Summary
 from bethink.steps.derive import derive
-from bethink.storage.base import Cursor, Put, Read, Retire, Scan, Scope, StoredRecord
+from bethink.storage.base import Change, Cursor, Put, Read, Retire, Scan, Scope, StoredRecord
 from bethink.values import Namespace
 
 __all__ = ["reflect"]
@@ -20,13 +21,15 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
     """End a thread: its summary, its insights, a profile within bounds. Without a new message nothing is done."""
     from bethink.insights.reflect import archive, session_summary
 
+    began = engine.clock.now()
+    change = Change(id=new_id(began), at=began, what="ended", thread_id=thread_id)
     for _ in range(_ATTEMPTS):
         transcript = engine.store.read(Read(namespace=namespace, thread_id=thread_id))
         thread = transcript.thread
         former = _former(engine, namespace, thread_id)
         if thread.reflected_through == thread.tip:
             return former
-        derive(engine, namespace)
+        derive(engine, namespace, part_of=change)
         now = engine.clock.now()
         summary = session_summary(
             transcript.messages,
@@ -45,6 +48,7 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
             retire=retire,
             cursor=Cursor(thread_id, "reflected", thread.reflected_through, thread.tip),
             at=now,
+            change=change if summary is not None or retire else None,
         )
         try:
             engine.store.put(put)
