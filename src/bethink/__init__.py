@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.records import Decision, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
@@ -165,6 +165,7 @@ __all__ = [
     "Profile",
     "ProfileEntry",
     "Prompt",
+    "Proposal",
     "Ranker",
     "RecallResult",
     "RefineReport",
@@ -259,7 +260,7 @@ _HOMES = {
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "records": ("Decision", "Insight", "Line", "Node", "Note", "Proposal", "Source", "StateEntry", "Summary"),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),

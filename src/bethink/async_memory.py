@@ -31,7 +31,7 @@ from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
+from bethink.records import AnyRecord, Importance, Note, Proposal, RecordKind, Summary
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
@@ -240,6 +240,15 @@ class AsyncMemory:
 
     async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
         return await _hop(self._sync.history, item, subject=subject)
+
+    async def pending(self) -> list[Proposal]:
+        return await _hop(self._sync.pending)
+
+    async def approve(self, *proposals: str) -> list[AnyRecord]:
+        return await _hop(self._sync.approve, *proposals)
+
+    async def reject(self, *proposals: str) -> list[Proposal]:
+        return await _hop(self._sync.reject, *proposals)
 
     async def changes(self, since: datetime | None = None) -> list[Change]:
         return await _hop(self._sync.changes, since)

@@ -27,7 +27,7 @@ from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
-from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
+from bethink.records import AnyRecord, Importance, Insight, Note, Proposal, RecordKind
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
@@ -473,9 +473,44 @@ class Memory:
         derive(self._engine, self._namespace)
         return past.diff(self._engine, self._namespace, since, until)
 
+    def pending(self) -> list[Proposal]:
+        """With `Settings(review=True)`: the insights and session summaries that wait to be approved, oldest first. They are in
+        no profile, recall or context, survive a restart, and are forgotten with what they rest on.
+        """
+        from bethink.steps import review
+
+        derive(self._engine, self._namespace)
+        return review.pending(self._engine, self._namespace)
+
+    def approve(self, *proposals: str) -> list[AnyRecord]:
+        """Let what was proposed be known, all of it or none; returns the records that say it. Approving again changes nothing.
+
+        Args:
+            proposals: ids or short marks of what is `pending`. What is known by now decides what each adds to or supersedes.
+
+        Raises:
+            NotFound: one is not there, or was forgotten with what it rested on.
+            Conflict: one was rejected before.
+        """
+        from bethink.steps import review
+
+        return review.approve(self._engine, self._namespace, [self._record_id(given) for given in proposals])
+
+    def reject(self, *proposals: str) -> list[Proposal]:
+        """Let what was proposed not be known; returns the proposals. What they rest on is not drawn from again. Rejecting again
+        changes nothing.
+
+        Raises:
+            NotFound: one is not there, or was forgotten with what it rested on.
+            Conflict: one was approved before: see `undo`.
+        """
+        from bethink.steps import review
+
+        return review.reject(self._engine, self._namespace, [self._record_id(given) for given in proposals])
+
     def changes(self, since: datetime | None = None) -> list[Change]:
         """What was stored together in this namespace, oldest first: each drawing of insights that had something to store, each
-        end of a thread, each undoing. With `since`, those later than that.
+        end of a thread, each word of a review, each undoing. With `since`, those later than that.
         """
         return undoing.changes(self._engine, self._namespace, since=None if since is None else utc(since, "since"))
 

@@ -3,7 +3,8 @@
     Record ─┬─ Note       text as given, by `store()`
             ├─ Insight    one curated fact about somebody: the profile is made of these
             ├─ Summary    of a thread that was ended
-            └─ StateEntry one thing that the state of a thread's work is made of
+            ├─ StateEntry one thing that the state of a thread's work is made of
+            └─ Proposal   an insight or summary that waits for somebody's word (`Settings.review`)
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
 
@@ -34,6 +35,7 @@ __all__ = [
     "Node",
     "Note",
     "Polarity",
+    "Proposal",
     "Receipt",
     "ReceiptLine",
     "Record",
@@ -48,7 +50,7 @@ __all__ = [
 Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "state", "proposal"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
 
@@ -111,7 +113,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"`, `"summary"` or `"state"`."""
+        """`"note"`, `"insight"`, `"summary"`, `"state"` or `"proposal"`."""
         raise NotImplementedError("a Record is always one of its kinds")
 
     @property
@@ -196,7 +198,25 @@ class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="sta
         return "state"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry
+class Proposal(Record, frozen=True, kw_only=True, omit_defaults=True, tag="proposal"):
+    """An insight or a session summary that is to be known once somebody approves it. It waits while it is current; its reason
+    says what came of it.
+
+    It is in no profile, recall or context. Text, trust and sources are those of what it proposes, and it is forgotten with
+    those as that would be.
+
+    Attributes:
+        proposed: as it was drawn; `recorded_at` of what comes of it is the time of the approval.
+    """
+
+    proposed: Insight | Summary
+
+    @property
+    def kind(self) -> RecordKind:
+        return "proposal"
+
+
+AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry | Proposal
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bethink.records import AnyRecord, Insight, Source, StateEntry
+from bethink.records import AnyRecord, Insight, Proposal, Source, StateEntry
 from bethink.storage.base import Version
 
 __all__ = ["ARCHIVED", "Changed", "Diff", "HistoryEntry", "HistoryEvent", "chain", "difference", "story"]
@@ -172,7 +172,7 @@ def chain(records: Iterable[AnyRecord], *, record_id: str = "", subject: str = "
         records: of one namespace, whether current or not.
         record_id: of one of them; or a subject and slot instead.
     """
-    known = {record.id: record for record in records if not isinstance(record, StateEntry)}
+    known = {record.id: record for record in records if not isinstance(record, StateEntry | Proposal)}
     near: dict[str, set[str]] = {name: set() for name in known}
     for record in known.values():
         if record.superseded_by in known:

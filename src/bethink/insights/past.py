@@ -18,7 +18,7 @@ from datetime import datetime
 
 import msgspec
 
-from bethink.records import AnyRecord, Insight, StateEntry
+from bethink.records import AnyRecord, Insight, Proposal, StateEntry
 from bethink.storage.base import StoredRecord, StoredVersion, Version
 from bethink.storage.derive import reopened
 from bethink.values import Namespace
@@ -70,7 +70,7 @@ def _without(record: AnyRecord, gained: set[tuple[str, str]]) -> AnyRecord | Non
 
 
 def all_as_known(records: Iterable[StoredRecord], versions: Iterable[StoredVersion], at: datetime) -> list[StoredRecord]:
-    """All of some namespaces, in the order given, as they were at a system time; entries of states are passed over.
+    """All of some namespaces, in the order given, as they were at a system time, without entries of states and proposals.
 
     What names a successor that was not there yet, or is there no more, is current, or names what held its slot.
     """
@@ -79,7 +79,7 @@ def all_as_known(records: Iterable[StoredRecord], versions: Iterable[StoredVersi
         kept.setdefault((each.namespace, each.record_id), []).append(each.version)
     known: dict[tuple[Namespace, str], AnyRecord] = {}
     for stored in records:
-        if isinstance(stored.record, StateEntry):
+        if isinstance(stored.record, StateEntry | Proposal):
             continue
         place = stored.namespace, stored.record.id
         if (record := as_known(stored.record, kept.get(place, ()), at)) is not None:

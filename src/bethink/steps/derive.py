@@ -27,7 +27,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.insights.reconcile import Changes
 
-__all__ = ["derive"]
+__all__ = ["current_after", "derive"]
 
 _PAGE = 64
 
@@ -97,14 +97,18 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
     records: tuple[AnyRecord, ...] = entries
     retire: tuple[Retire, ...] = ()
     # Most turns say nothing to remember: then nothing that is known needs to be looked at.
-    if found:
+    if found and engine.settings.review:
+        from bethink.insights.proposing import proposals
+
+        records = (*proposals(engine.insights(thread.namespace), found, now=now), *entries)
+    elif found:
         from bethink.insights.reconcile import reconcile
         from bethink.insights.reflect import archive
 
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
         records = (*changes.records, *entries)
-        retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
+        retire = changes.retire + archive(current_after(known, changes), now=now, settings=engine.settings)
     return Put(
         namespace=thread.namespace,
         records=records,
@@ -141,7 +145,7 @@ def _citations(engine: Engine, namespace: Namespace, messages: Sequence[Message]
     )
 
 
-def _current(known: Sequence[Insight], changes: Changes) -> list[Insight]:
+def current_after(known: Sequence[Insight], changes: Changes) -> list[Insight]:
     """What is current once the changes have been made."""
     current = {insight.id: insight for insight in known if insight.current}
     current.update((insight.id, insight) for insight in changes.records)
