@@ -479,7 +479,8 @@ class Memory:
         """
         from bethink.steps import review
 
-        derive(self._engine, self._namespace)
+        if self._engine.settings.review:
+            derive(self._engine, self._namespace)
         return review.pending(self._engine, self._namespace)
 
     def approve(self, *proposals: str) -> list[AnyRecord]:

@@ -93,7 +93,7 @@ class TestSystemTime:
         (hit,) = memory.recall("bees", unit="turn", as_of=asked)
         assert texts(hit.members) == ["Where are the bees?"]
 
-    def test_an_old_message_that_was_imported_late_was_not_known_before(self, memory: Memory, clock: FrozenClock) -> None:
+    def test_V051_an_old_message_that_was_imported_late_was_not_known_before(self, memory: Memory, clock: FrozenClock) -> None:
         clock.advance(9 * DAY)
         memory.thread("old").add("user", "The bees are in the garden.", created_at=START)
         assert not memory.recall("bees", as_of=START + DAY)
@@ -109,7 +109,7 @@ class TestSystemTime:
         assert not memory.profile(as_of=porto)
 
     @pytest.mark.parametrize("verb", ["profile", "recall"])
-    def test_a_time_to_come_or_without_a_zone_is_refused(self, memory: Memory, clock: FrozenClock, verb: str) -> None:
+    def test_V050_a_time_to_come_or_without_a_zone_is_refused(self, memory: Memory, clock: FrozenClock, verb: str) -> None:
         args = ("bees",) if verb == "recall" else ()
         for wrong in (clock.now() + DAY, START.replace(tzinfo=None), "2026-01-01"):
             with pytest.raises(InvalidInput, match="as_of"):
@@ -148,7 +148,7 @@ class TestWorldTime:
 
 
 class TestHistory:
-    def test_it_tells_what_took_whose_place_and_why_oldest_first(self, memory: Memory, clock: FrozenClock) -> None:
+    def test_V092_it_tells_what_took_whose_place_and_why_oldest_first(self, memory: Memory, clock: FrozenClock) -> None:
         porto, ghent = tell(memory, clock, "I live in Porto.", "I moved to Ghent.")
         first, second = memory.history("residence")
         said = [message.id for message in memory.thread("t").messages()]

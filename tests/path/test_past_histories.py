@@ -9,9 +9,10 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from bethink import Memory, Settings
+from bethink import Insight, Memory, Settings, Summary
 from bethink.retrieval.grouping import Unit
 from bethink.testing.doubles import START, FrozenClock, HashEmbedder
 
@@ -155,6 +156,24 @@ def test_what_was_forgotten_since_is_as_if_the_copy_had_forgotten_it_too(history
                     copy.forget(message=name)
             copy.flush()
             assert answers(history.memory, at) == answers(copy, None), at
+
+
+def standing(memory: Memory) -> dict[str, Insight | Summary]:
+    """What is current of what is drawn and summed up, without how often it was used."""
+    records = [record for record in memory.records() if isinstance(record, Insight | Summary)]
+    return {record.id: msgspec.structs.replace(record, access_count=0, last_accessed=None) for record in records}
+
+
+def test_undoing_the_newest_change_leaves_what_stood_before(history: History) -> None:
+    for _ in range(40):
+        before, known = standing(history.memory), len(history.memory.changes())
+        history.step()
+        for change in reversed(history.memory.changes()[known:]):
+            history.memory.undo(change.id)
+        assert standing(history.memory) == before
+        if history.random.random() < 0.5:
+            history.step()
+    assert history.memory.check() == []
 
 
 def test_a_question_as_of_a_time_draws_nothing_from_messages(history: History) -> None:

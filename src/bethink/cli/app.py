@@ -20,6 +20,7 @@ from bethink.cli.commands import (
     past,
     profile,
     recall,
+    review,
     state,
     summaries,
     threads,
@@ -98,6 +99,7 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 past.register(app)
+review.register(app)
 keeping.register(app)
 forgetting.register(app)
 usage.register(app)

@@ -74,11 +74,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             )
         from bethink.memory import Memory
         from bethink.models.named import embedder_named
+        from bethink.settings import Settings
         from bethink.storage.sqlite import SqliteStore
 
         embedder = embedder_named(self.embedder)
         store = SqliteStore(os.fspath(self.db))
-        with Memory(store=store, namespace=self.namespace, embedder=embedder) as memory:
+        # Whoever reviews must not have the command line draw past him.
+        settings = Settings(review=os.environ.get("BETHINK_REVIEW", "") not in ("", "0"))
+        with Memory(store=store, namespace=self.namespace, embedder=embedder, settings=settings) as memory:
             yield memory, store
 
 

@@ -24,7 +24,7 @@ from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
 from bethink.models import Fingerprint
 from bethink.models.language import Call, Usage
-from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
+from bethink.records import AnyRecord, Insight, Line, Node, Note, Proposal, Receipt, ReceiptLine, Source, StateEntry, Summary
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
@@ -432,6 +432,35 @@ class StoreMachine(RuleBasedStateMachine):
             sources=() if message is None else (Source(message.id, thread.thread_id, text),),
         )
         self.put(thread.namespace, entry)
+
+    @rule(data=st.data(), amount=st.integers(1, 2))
+    def put_proposal(self, data: st.DataObject, amount: int) -> None:
+        """An insight that waits to be approved, with the change that it is part of."""
+        thread = self.draw_thread(data)
+        messages = () if thread is None else self.messages(thread)
+        if thread is None or not messages:
+            return
+        sources = tuple(Source(each.id, thread.thread_id, each.text or "given") for each in messages[-amount:])
+        insight = Insight(
+            id="r1",
+            text=sources[0].text,
+            trust="user",
+            recorded_at=self.now(),
+            topic="identity",
+            subject="user",
+            slot="home",
+            value="home",
+            sources=sources,
+        )
+        proposal = Proposal(
+            id=self.fresh("p"),
+            text=insight.text,
+            trust="user",
+            recorded_at=insight.recorded_at,
+            sources=sources,
+            proposed=insight,
+        )
+        self.put(thread.namespace, proposal, change=Change(id=self.fresh("c"), at=self.now(), what="drawn"))
 
     @rule(data=st.data())
     def put_summary(self, data: st.DataObject) -> None:
