@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from bethink import Insight, InvalidInput, Memory, NotFound, Settings
-from bethink.insights.past import as_known, true_at
+from bethink.insights.past import true_at
 from bethink.records import Source
 from bethink.storage.base import Version
+from bethink.storage.known import as_known
 from bethink.testing.doubles import START, FrozenClock
 
 DAY = timedelta(days=1)

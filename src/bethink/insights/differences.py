@@ -87,7 +87,7 @@ class Diff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def difference(before: Iterable[AnyRecord], after: Iterable[AnyRecord], *, since: datetime, until: datetime) -> Diff:
-    """Between the records of one namespace as they were known at two times (`past.all_as_known`)."""
+    """Between the records of one namespace as they were known at two times (`storage.known.all_as_known`)."""
     then, now = ({record.id: record for record in records} for records in (before, after))
     changed: list[Changed] = []
     retired: list[AnyRecord] = []

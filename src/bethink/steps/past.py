@@ -14,7 +14,7 @@ import msgspec
 from bethink.engine import Engine
 from bethink.errors import InvalidInput, NotFound
 from bethink.insights.differences import Diff, HistoryEntry, chain, difference, story
-from bethink.insights.past import all_as_known, opened, true_at
+from bethink.insights.past import opened, true_at
 from bethink.insights.retention import select_profile
 from bethink.records import AnyRecord, Insight, RecordKind
 from bethink.storage.base import (
@@ -30,6 +30,7 @@ from bethink.storage.base import (
     StoredVersion,
     Version,
 )
+from bethink.storage.known import all_as_known
 from bethink.values import Namespace, utc
 
 __all__ = ["When", "diff", "history", "past_of", "profile_at", "said_by", "tip_at", "when"]

@@ -1,7 +1,7 @@
 """What was: records as they were before each of their changes, and a search as it would have been.
 
 A row says how a record is; a `Version` how it was until something happened to it. So what the system knew at a time is the row
-with its later versions taken back, the newest first (`insights.past.as_known`), whatever has been cited, closed, restated or
+with its later versions taken back, the newest first (`storage.known.as_known`), whatever has been cited, closed, restated or
 made current again since. What was forgotten has neither row nor versions: it stays forgotten, also as of a time before.
 """
 
@@ -87,7 +87,7 @@ class ForgottenCount(msgspec.Struct, frozen=True):
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """A search among what there was at a time. Of records, whoever asks says which there were: see `insights.past`.
+    """A search among what there was at a time. Of records, whoever asks says which there were: see `storage.known`.
 
     Attributes:
         at: messages stored by then are all that there are, neighbours among them; None for all that are there now.
