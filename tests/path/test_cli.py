@@ -28,6 +28,7 @@ VERBS = (
     *("state", "handoff"),
     *("summaries", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *("history", "diff", "pending", "approve", "reject", "changes", "undo"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
     *(
         "bench",

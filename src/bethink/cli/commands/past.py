@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
         app,
         "diff",
         "bethink diff --since 2026-03-01 --user mara",
-        "bethink diff --since 2026-03-01 --until 2026-04-01T12:00:00+01:00 --user mara --json",
+        "bethink diff --since 2026-03-01 --until 2026-03-08T12:00:00Z --json",
     )(diff)
 
 
