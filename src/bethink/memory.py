@@ -457,11 +457,9 @@ class Memory:
         """
         check_text(item, "item")
         derive(self._engine, self._namespace)
-        is_id = len(item) >= 32 or item.startswith(("mem:", "[mem:"))
-        if not is_id and any(
-            (insight.subject, insight.slot) == (subject.casefold(), item) for insight in self._engine.insights(self._namespace)
-        ):
-            return past.history(self._engine, self._namespace, subject=subject.casefold(), slot=item)
+        whose = subject.casefold()
+        if any((each.subject, each.slot) == (whose, item) for each in self._engine.insights(self._namespace)):
+            return past.history(self._engine, self._namespace, subject=whose, slot=item)
         return past.history(self._engine, self._namespace, record_id=self._record_id(item))
 
     def diff(self, since: datetime, until: datetime | None = None) -> Diff:

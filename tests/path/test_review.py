@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -156,6 +157,14 @@ class TestApprove:
         clock.advance(DAY)
         assert memory.approve(proposal.id) == []
         assert memory.records(current=False) == before
+
+    def test_of_several_at_once_one_does_it(self, memory: Memory, clock: FrozenClock) -> None:
+        say(memory, clock, "I live in Porto.")
+        (proposal,) = memory.pending()
+        with ThreadPoolExecutor(6) as pool:
+            done = list(pool.map(lambda _: memory.approve(proposal.id), range(6)))
+        assert sorted(len(records) for records in done) == [0, 0, 0, 0, 0, 1]
+        assert [change.what for change in memory.changes()] == ["drawn", "reviewed"]
 
     def test_it_can_be_undone_and_then_waits_again(self, memory: Memory, clock: FrozenClock) -> None:
         say(memory, clock, "I live in Porto.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -65,6 +66,15 @@ class TestUndo:
         clock.advance(DAY)
         assert memory.undo(summary.id) == done
         assert memory.records(current=False) == records
+
+    def test_of_several_at_once_one_does_it(self, memory: Memory, clock: FrozenClock) -> None:
+        say(memory, clock, "I live in Porto.")
+        memory.profile()
+        (change,) = memory.changes()
+        with ThreadPoolExecutor(6) as pool:
+            done = {each.id for each in pool.map(lambda _: memory.undo(change.id), range(6))}
+        assert len(done) == 1
+        assert [each.what for each in memory.changes()] == ["drawn", "undone"]
 
     def test_ending_again_or_asking_again_does_not_bring_it_back(self, memory: Memory, clock: FrozenClock) -> None:
         say(memory, clock, "I live in Porto.")
