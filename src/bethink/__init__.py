@@ -61,13 +61,14 @@ if TYPE_CHECKING:
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
+    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
+    from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
         And,
@@ -121,6 +122,7 @@ __all__ = [
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
+    "Episode",
     "Exists",
     "Explanation",
     "Filter",
@@ -173,6 +175,7 @@ __all__ = [
     "Ranker",
     "RecallResult",
     "RefineReport",
+    "Reflection",
     "Reply",
     "Reranker",
     "Retention",
@@ -266,7 +269,7 @@ _HOMES = {
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Insight", "Line", "Node", "Note", "Proposal", "Source", "StateEntry", "Summary"),
+    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Proposal", "Source", "StateEntry", "Summary"),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
@@ -274,6 +277,7 @@ _HOMES = {
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
+    "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (
         "And",

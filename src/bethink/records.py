@@ -3,8 +3,9 @@
     Record ─┬─ Note       text as given, by `store()`
             ├─ Insight    one curated fact about somebody: the profile is made of these
             ├─ Summary    of a thread that was ended
+            ├─ Episode    a piece of work, and how it went
             ├─ StateEntry one thing that the state of a thread's work is made of
-            └─ Proposal   an insight or summary that waits for somebody's word (`Settings.review`)
+            └─ Proposal   what waits for somebody's word before it is known (`Settings.review`)
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
 
@@ -29,11 +30,13 @@ __all__ = [
     "Cut",
     "Decision",
     "Done",
+    "Episode",
     "Importance",
     "Insight",
     "Line",
     "Node",
     "Note",
+    "Outcome",
     "Polarity",
     "Proposal",
     "Receipt",
@@ -49,8 +52,9 @@ __all__ = [
 
 Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
+Outcome: TypeAlias = Literal["success", "partial", "failure", "unknown"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary", "state", "proposal"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "proposal"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
 
@@ -113,8 +117,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"`, `"summary"`, `"state"` or `"proposal"`."""
+        """`"note"`, `"insight"`, `"summary"`, `"episode"`, `"state"` or `"proposal"`."""
         raise NotImplementedError("a Record is always one of its kinds")
+
+    @property
+    def at(self) -> datetime:
+        """The time by which it is found: when the system came to know it, and of an episode, when the work ended."""
+        return self.recorded_at
 
     @property
     def current(self) -> bool:
@@ -164,6 +173,47 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summar
         return "summary"
 
 
+class Episode(Record, frozen=True, kw_only=True, omit_defaults=True, tag="episode"):
+    """One piece of work, and how it went. `text` says all of it (see `insights.episodes.worded`).
+
+    One that has a thread lives and dies with it. It goes with the first of its sources, and with the first entry of the state
+    that it was made of, for the reason that those do: nobody can say which of its words came from which.
+
+    Attributes:
+        task: what was to be done.
+        outcome: what came of it; "unknown" where nobody has said.
+        approach: how it was gone about.
+        feedback: what somebody said of the result.
+        tools: names of the tools that were used, in the order of their first use.
+        started_at, ended_at: when; `ended_at` of one that is still going on is the time of its last message.
+        tokens: of the contexts and model calls that it took.
+        cost: what the model calls cost, in the currency of whoever prices them; None where nobody does.
+        thread_id: the thread it was done in, "" for none; `through` is the seq of the last message that it was made of.
+        entries: ids of the entries of that thread's state that it was made of.
+    """
+
+    task: str
+    outcome: Outcome
+    ended_at: datetime
+    started_at: datetime | None = None
+    approach: str = ""
+    feedback: str = ""
+    tools: tuple[str, ...] = ()
+    tokens: int = 0
+    cost: float | None = None
+    thread_id: str = ""
+    through: int = 0
+    entries: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> RecordKind:
+        return "episode"
+
+    @property
+    def at(self) -> datetime:
+        return self.ended_at
+
+
 class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="state"):
     """One thing that the state of a thread's work is made of. It never changes: the state is what the entries add up to.
 
@@ -199,8 +249,8 @@ class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="sta
 
 
 class Proposal(Record, frozen=True, kw_only=True, omit_defaults=True, tag="proposal"):
-    """An insight or a session summary that is to be known once somebody approves it. It waits while it is current; its reason
-    says what came of it.
+    """An insight, session summary or episode that is to be known once somebody approves it. It waits while it is current; its
+    reason says what came of it.
 
     It is in no profile, recall or context. Text, trust and sources are those of what it proposes, and it is forgotten with
     those as that would be.
@@ -209,14 +259,14 @@ class Proposal(Record, frozen=True, kw_only=True, omit_defaults=True, tag="propo
         proposed: as it was drawn; `recorded_at` of what comes of it is the time of the approval.
     """
 
-    proposed: Insight | Summary
+    proposed: Insight | Summary | Episode
 
     @property
     def kind(self) -> RecordKind:
         return "proposal"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry | Proposal
+AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry | Proposal
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -254,7 +304,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
     -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
-    taken the place of something the line says.
+    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under.
     """
 
     section: str

@@ -15,6 +15,7 @@ from bethink.cli.commands import (
     context,
     database,
     demo,
+    episodes,
     forgetting,
     keeping,
     past,
@@ -101,6 +102,7 @@ profile.register(app)
 keeping.register(app)
 past.register(app)
 review.register(app)
+episodes.register(app)
 forgetting.register(app)
 usage.register(app)
 database.register(app)

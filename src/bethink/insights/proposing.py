@@ -16,7 +16,7 @@ import msgspec
 from bethink.ids import derived_id
 from bethink.insights.reconcile import Changes, reconcile
 from bethink.insights.undoing import UNDONE
-from bethink.records import Insight, Proposal, Summary
+from bethink.records import Episode, Insight, Proposal, Summary
 
 __all__ = ["APPROVED", "REJECTED", "approving", "proposal_of", "proposals"]
 
@@ -34,8 +34,8 @@ def _changes_anything(known: Sequence[Insight], statement: Insight, now: datetim
     return bool(changes.records or changes.retire)
 
 
-def proposal_of(proposed: Insight | Summary, *, now: datetime) -> Proposal:
-    """What waits instead of an insight or summary. Its id follows from what is proposed and from where it was said."""
+def proposal_of(proposed: Insight | Summary | Episode, *, now: datetime) -> Proposal:
+    """What waits instead of an insight, summary or episode. Its id follows from what is proposed and from where it was said."""
     said = [part for source in proposed.sources for part in (source.thread_id, source.message_id)]
     at = proposed.valid_from or proposed.recorded_at
     return Proposal(

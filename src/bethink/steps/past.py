@@ -35,7 +35,7 @@ from bethink.values import Namespace, utc
 
 __all__ = ["When", "diff", "history", "past_of", "profile_at", "said_by", "tip_at", "when"]
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary")
+_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode")
 
 
 class When(msgspec.Struct, frozen=True):

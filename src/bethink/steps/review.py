@@ -12,9 +12,9 @@ from bethink.errors import Conflict, NotFound
 from bethink.ids import new_id
 from bethink.insights.proposing import APPROVED, REJECTED, approving
 from bethink.insights.reflect import archive
-from bethink.records import AnyRecord, Proposal, Summary
+from bethink.records import AnyRecord, Episode, Insight, Proposal, Summary
 from bethink.steps.derive import current_after
-from bethink.steps.reflect import former_summary, replaced
+from bethink.steps.reflect import former_of, replaced
 from bethink.storage.base import Change, Get, Put, Retire, Scope
 from bethink.values import Namespace
 
@@ -106,17 +106,15 @@ def _waiting(engine: Engine, namespace: Namespace, ids: Sequence[str], word: str
 
 def _summaries(
     engine: Engine, namespace: Namespace, waiting: Sequence[Proposal], now: datetime
-) -> tuple[list[Summary], tuple[Retire, ...]]:
-    """The summaries among some proposals; of a thread's the one that goes furthest stands."""
-    summaries = [
-        msgspec.structs.replace(each.proposed, recorded_at=now) for each in waiting if isinstance(each.proposed, Summary)
-    ]
+) -> tuple[list[Summary | Episode], tuple[Retire, ...]]:
+    """The summaries and episodes among some proposals; of each sort the one of a thread that goes furthest stands."""
+    drawn = [each.proposed for each in waiting if not isinstance(each.proposed, Insight)]
+    known = [msgspec.structs.replace(each, recorded_at=now) for each in drawn]
     retire: list[Retire] = []
-    for thread_id in dict.fromkeys(summary.thread_id for summary in summaries):
-        own = [summary for summary in summaries if summary.thread_id == thread_id]
-        former = former_summary(engine, namespace, thread_id)
-        if former is not None and former.id not in {summary.id for summary in own}:
-            own.append(former)
-        last = max(own, key=lambda summary: (summary.through, summary.id))
-        retire += [replaced(summary, last, now) for summary in own if summary.id != last.id]
-    return summaries, tuple(retire)
+    for thread_id, kind in dict.fromkeys((each.thread_id, each.kind) for each in known):
+        own = [each for each in known if (each.thread_id, each.kind) == (thread_id, kind)]
+        names = {each.id for each in own}
+        own += [each for each in former_of(engine, namespace, own[0]) if each.id not in names]
+        last = max(own, key=lambda each: (each.through, each.id))
+        retire += replaced(own, last, now)
+    return known, tuple(retire)

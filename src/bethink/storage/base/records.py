@@ -70,12 +70,13 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
           was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
-          thread that must be.
+          thread that must be, and so does an episode that names one; the
+          entries that it was made of must be there too.
         - `restore`, `retire`, `cite`: an unknown id raises NotFound.
         - each of these changes of a known record leaves a `Version` of it, until `at` (the latest time that the request names,
           if that is None); one that changes nothing leaves none.
         - `change`: kept, with the ids of the records that were new, and each version names it. A record that is forgotten
-          leaves its versions, and its place among the new ones.
+          takes its versions along.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
           and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the
