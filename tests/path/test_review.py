@@ -66,6 +66,17 @@ class TestPending:
         approve_all(memory)
         assert [record.id for record in memory.records("summary")] == [summary.id]
 
+    def test_an_episode_waits_too(self, memory: Memory, clock: FrozenClock) -> None:
+        thread = memory.thread("t")
+        thread.add("user", "Our goal is to migrate the billing service.")
+        thread.add("user", "We decided to use blue-green deploys, because the shop must stay open.")
+        thread.add("user", "Perfect, that worked.")
+        thread.end()
+        assert [each.proposed.kind for each in memory.pending()].count("episode") == 1
+        assert memory.records("episode") == []
+        approve_all(memory)
+        assert [episode.thread_id for episode in memory.episodes()] == ["t"]
+
     def test_what_changes_nothing_does_not_wait(self, memory: Memory, clock: FrozenClock) -> None:
         memory.pending()
         say(memory, clock, "The weather is fine.")
