@@ -77,6 +77,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           if that is None); one that changes nothing leaves none.
         - `change`: kept, with the ids of the records that were new, and each version names it. A record that is forgotten
           takes its versions along.
+        - none of these takes a version of an item (InvalidInput): see `KeepItems`.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
           and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the

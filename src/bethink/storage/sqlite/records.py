@@ -25,7 +25,7 @@ from bethink.storage.base import (
     StoredRecord,
     restored,
 )
-from bethink.storage.derive import terms_of, thread_of
+from bethink.storage.derive import refuse_item, terms_of, thread_of
 from bethink.storage.scans import check_by_id
 from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
@@ -102,6 +102,7 @@ def _put_records(database: Database, keeping: Keeping, number: int, request: Put
     """Insert the new ones and join the others to what is known; the number of the namespace, which may be there only now."""
     namespace = request.namespace
     for record in request.records:
+        refuse_item(record)
         _require_work(database, namespace, number, record)
         known = database.execute(q.find_record, (record.id, number))
         stored = decode_record(known[0][2]) if known else None
@@ -238,11 +239,14 @@ def _record(database: Database, namespace: int, record_id: str) -> tuple[int, in
     if not rows:
         raise NotFound(f"record {record_id!r} is not in this namespace")
     number, unit, body = rows[0]
-    return number, unit, decode_record(body)
+    record = decode_record(body)
+    refuse_item(record)
+    return number, unit, record
 
 
 def _restore(database: Database, keeping: Keeping, namespace: int, restore: Restore) -> None:
     number, unit, record = _record(database, namespace, restore.record_id)
+    refuse_item(record)
     if restore.superseded_by is not None:
         _record(database, namespace, restore.superseded_by)
     after = restored(record, restore)
