@@ -47,7 +47,7 @@ _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state")
+_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64

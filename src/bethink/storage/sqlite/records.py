@@ -246,7 +246,6 @@ def _record(database: Database, namespace: int, record_id: str) -> tuple[int, in
 
 def _restore(database: Database, keeping: Keeping, namespace: int, restore: Restore) -> None:
     number, unit, record = _record(database, namespace, restore.record_id)
-    refuse_item(record)
     if restore.superseded_by is not None:
         _record(database, namespace, restore.superseded_by)
     after = restored(record, restore)
