@@ -47,7 +47,7 @@ _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state")
+_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -425,7 +425,7 @@ class Engine:
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
         with self.telemetry.span("store", namespace=namespace, records=len(records)):
-            self.store.put(Put(namespace=namespace, records=records))
+            self.store.put(Put(namespace=namespace, records=records, at=self.clock.now()))
 
 
 class _Last(Generic[_K, _V]):

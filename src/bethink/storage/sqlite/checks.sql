@@ -36,6 +36,18 @@ WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = c.namespace AND t.
 -- is of a receipt that is not there
 SELECT 'usage row ' || receipt FROM usage WHERE receipt NOT IN (SELECT id FROM receipts);
 
+-- name: version_without_record
+-- is of a record that is not there
+SELECT 'version row ' || id FROM versions WHERE record NOT IN (SELECT id FROM records);
+
+-- name: change_without_namespace
+-- is in a namespace that is not there
+SELECT 'change row ' || id FROM changes WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: forgotten_without_namespace
+-- is in a namespace that is not there
+SELECT 'forgotten row ' || id FROM forgotten WHERE namespace NOT IN (SELECT id FROM namespaces);
+
 -- name: model_call_without_thread
 -- is of a thread that is not there
 SELECT 'model call row ' || id FROM model_calls WHERE thread NOT IN (SELECT id FROM threads);
