@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     )
     from bethink.handoffs import Handoff
     from bethink.insights.state.values import Artifact, Entry, State
+    from bethink.items import FoundItem, Item, ItemPut
+    from bethink.items.async_handle import AsyncItems
+    from bethink.items.handle import Items
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory, Profile, ProfileEntry
@@ -96,6 +99,7 @@ __version__ = "0.1.0"
 __all__ = [
     "And",
     "Artifact",
+    "AsyncItems",
     "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
@@ -123,6 +127,7 @@ __all__ = [
     "Filter",
     "ForgetReceipt",
     "Forgotten",
+    "FoundItem",
     "Handoff",
     "Hierarchy",
     "Hit",
@@ -133,6 +138,9 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "Item",
+    "ItemPut",
+    "Items",
     "LanguageModel",
     "Latency",
     "Lease",
@@ -250,6 +258,9 @@ _HOMES = {
     ),
     "handoffs": ("Handoff",),
     "insights.state.values": ("Artifact", "Entry", "State"),
+    "items": ("FoundItem", "Item", "ItemPut"),
+    "items.async_handle": ("AsyncItems",),
+    "items.handle": ("Items",),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory", "Profile", "ProfileEntry"),

@@ -15,7 +15,6 @@ import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -24,6 +23,7 @@ from typing_extensions import ParamSpec, Self
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
+from bethink.hop import hop as _hop
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
@@ -47,6 +47,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.items.async_handle import AsyncItems
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
     from bethink.retrieval.grouping import Unit
@@ -65,13 +66,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _EXPORT_PAGE = 200
-
-
-async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run one synchronous call on a worker thread. Cancelling waits for it: the call is not abandoned half-way."""
-    import anyio.to_thread
-
-    return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
 
 
 def _loop_worker(engine: Engine) -> LoopWorker | None:
@@ -163,6 +157,12 @@ class AsyncMemory:
 
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
+
+    @property
+    def items(self) -> AsyncItems:
+        from bethink.items.async_handle import AsyncItems
+
+        return AsyncItems(self._sync.items)
 
     async def store(
         self,

@@ -61,6 +61,7 @@ from bethink.values import Namespace, check_id, check_json, check_namespace, che
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.items.handle import Items
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.hits import Hit, RecallResult
     from bethink.retrieval.ranker import Ranker
@@ -228,6 +229,13 @@ class Memory:
         """The threads of this namespace, oldest first; with `below`, also of the namespaces below it."""
         pages = self._engine.pages(Scan(what="threads", scope=Scope(self._namespace, below)))
         return [item for item in pages if isinstance(item, ThreadInfo)]
+
+    @property
+    def items(self) -> Items:
+        """JSON objects under keys, of this namespace (see `items.handle.Items`)."""
+        from bethink.items.handle import Items
+
+        return Items(self._engine, self._namespace)
 
     # -- long-term memory -------------------------------------------------------------------------------------------------
 
@@ -460,8 +468,11 @@ class Memory:
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         """Long-term records, oldest first; with `current=False` also those that were superseded or archived.
 
-        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`.
+        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`. Items are read by
+        their keys: see `items`.
         """
+        if kind == "item":
+            raise InvalidInput("kind", "item", "items end, and records do not: use memory.items")
         catch_up(self._engine, self._namespace)
         kinds: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode") if kind is None else (kind,)
         found = self._engine.records(Scope(self._namespace, below), kinds=kinds, current=current)

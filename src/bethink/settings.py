@@ -135,6 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         maxsim: compare a question with what was said token by token as well (see `retrieval.maxsim`): better answers, for some
             2 KB a message. Needs an embedder that gives vectors of tokens (`models.TokenEmbedder`), such as MiniLM. What was
             embedded without is given them by `flush()`, and ranked without them until then.
+        item_history: how many former versions of an item are kept; 0 for none.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
@@ -170,6 +171,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     episode_keep: EpisodeKeep = "useful"
     recall_limit: int = 8
     maxsim: bool = False
+    item_history: int = 10
     embed_at_recall: int = 256
     retention: Retention = Retention()
     model_timeout: timedelta | None = timedelta(seconds=60)
@@ -195,6 +197,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
+        if self.item_history < 0:
+            raise InvalidInput("settings.item_history", f"{self.item_history}", "use 0 or more")
         if self.node_fan_in < 2:
             raise InvalidInput("settings.node_fan_in", f"{self.node_fan_in}", "use 2 or more")
         if not 0 < self.compaction_keep < self.compaction_trigger <= 1:

@@ -17,6 +17,7 @@ from bethink.cli.commands import (
     demo,
     episodes,
     forgetting,
+    items,
     keeping,
     profile,
     recall,
@@ -102,4 +103,5 @@ episodes.register(app)
 forgetting.register(app)
 usage.register(app)
 database.register(app)
+app.add_typer(items.app, name="items")
 app.add_typer(bench.app, name="bench")

@@ -85,7 +85,7 @@ def look(
     of_tokens: TokenEmbedder | None = None,
     k: int,
     now: datetime,
-    kinds: tuple[Searchable, ...] | None = None,
+    kinds: tuple[Searchable | Literal["item"], ...] | None = None,
     in_view: InView | None = None,
     where: Filter | None = None,
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,

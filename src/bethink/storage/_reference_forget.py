@@ -17,6 +17,7 @@ from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
+from bethink.storage._reference_items import expired, with_other_versions
 from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
@@ -94,17 +95,20 @@ def forget(state: State, request: Forget) -> ForgetReceipt:
 
 def _named(state: State, request: Forget) -> _Gone:
     """What the request names, or NotFound: the messages with their groups, the threads, the records."""
-    if sum(name is not None for name in (request.message_id, request.record_id, request.thread_id)) > 1:
-        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id", "make one call for each")
+    given = [name for name in (request.message_id, request.record_id, request.thread_id) if name is not None]
+    if len(given) + request.expired > 1:
+        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id, expired", "make one call for each")
     scope = request.scope
     threads = {key: row.value for key, row in state.threads.items() if in_scope(key[0], scope)}
     records = {key for key in state.records if in_scope(key[0], scope)}
 
+    if request.expired:
+        return _Gone(messages={}, threads=set(), records=expired(state, request))
     if request.record_id is not None:
         named = {key for key in records if key[1] == request.record_id}
         if not named:
             raise NotFound(f"record {request.record_id!r} is not in this scope")
-        return _Gone(messages={}, threads=set(), records=named)
+        return _Gone(messages={}, threads=set(), records=with_other_versions(state, named))
     if request.message_id is not None:
         if not any(message.id == request.message_id for thread in threads.values() for message in thread.messages):
             raise NotFound(f"message {request.message_id!r} is not in this scope")

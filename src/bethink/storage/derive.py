@@ -30,9 +30,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from bethink.errors import InvalidInput
 from bethink.ids import derived_id
 from bethink.messages import Message
-from bethink.records import AnyRecord, Episode, Insight, Line, Node, Receipt, Source, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, Insight, ItemVersion, Line, Node, Receipt, Source, StateEntry, Summary
 
 __all__ = [
     "made_of",
@@ -41,6 +42,7 @@ __all__ = [
     "nodes_without",
     "receipt_shows",
     "record_without",
+    "refuse_item",
     "rehomed",
     "reopened",
     "speaker_of",
@@ -244,15 +246,23 @@ def receipt_shows(
 
 
 def terms_of(thing: Message | AnyRecord) -> str:
-    """Index terms of a message or record, joined by spaces. None for a message that is pinned, and so in view anyway, and for
-    an entry of a state, which is read and not searched.
+    """Index terms of a message or record, joined by spaces. None for a message that is pinned, and so in view anyway, for an
+    entry of a state, which is read and not searched, and for a former version of an item.
     """
     # Imported here because it brings the stemmer, for which who only stores need not wait.
     from bethink.retrieval.terms import index_terms
 
     if isinstance(thing, Message):
         return "" if thing.pinned else index_terms(thing.text[:_INDEXED_CHARACTERS])
-    return "" if isinstance(thing, StateEntry) else index_terms(thing.text)
+    if isinstance(thing, StateEntry) or (isinstance(thing, ItemVersion) and not thing.current):
+        return ""
+    return index_terms(thing.text)
+
+
+def refuse_item(record: AnyRecord) -> None:
+    """Raise for a version of an item, where a record is put, retired or cited: its key and its history would not know of it."""
+    if isinstance(record, ItemVersion):
+        raise InvalidInput("records", "a version of an item", "items are put and removed by their keys")
 
 
 def thread_of(record: AnyRecord) -> str | None:

@@ -9,6 +9,24 @@ SELECT 'thread row ' || id FROM threads WHERE namespace NOT IN (SELECT id FROM n
 -- is in a namespace that is not there
 SELECT 'record row ' || id FROM records WHERE namespace NOT IN (SELECT id FROM namespaces);
 
+-- name: item_without_row
+-- is a version of an item that its key does not know
+SELECT 'record row ' || r.id FROM records r WHERE r.kind = 'item' AND NOT EXISTS (
+  SELECT 1 FROM items i WHERE i.record = r.id AND i.namespace = r.namespace);
+
+-- name: item_not_one
+-- has no current version, or one that is not its highest
+SELECT 'the item with record row ' || max(record) FROM items GROUP BY namespace, key
+HAVING sum(current) <> 1 OR max(version) <> max(version) FILTER (WHERE current = 1);
+
+-- name: item_indexed_wrongly
+-- is a former version and has a unit
+SELECT 'record row ' || id FROM records WHERE kind = 'item' AND retired = 1 AND unit IS NOT NULL;
+
+-- name: dropped_unit_there
+-- is listed as gone and is there
+SELECT 'unit ' || unit FROM dropped WHERE unit IN (SELECT id FROM units);
+
 -- name: receipt_without_thread
 -- is of a thread that is not there
 SELECT 'receipt row ' || id FROM receipts c

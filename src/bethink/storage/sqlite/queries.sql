@@ -348,6 +348,105 @@ UPDATE records SET unit = ? WHERE id = ?;
 -- name: add_source
 INSERT OR IGNORE INTO sources (message, record) VALUES (?, ?);
 
+-- name: find_item
+-- The current version of a key, expired or not: number, unit and body.
+SELECT r.id, r.unit, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.path = ? AND i.key = ? AND i.current = 1;
+
+-- name: find_record_at
+SELECT 1 FROM records WHERE record_id = ? AND namespace = (SELECT id FROM namespaces WHERE path = ?);
+
+-- name: add_item
+INSERT INTO items (namespace, key, version, record, current, expires_at) VALUES (?, ?, ?, ?, 1, ?);
+
+-- name: retire_item
+UPDATE items SET current = 0 WHERE record = ?;
+
+-- name: refresh_item
+UPDATE items SET expires_at = ? WHERE record = ?;
+
+-- name: versions_of_key
+-- Numbers and units of all versions of a key.
+SELECT r.id, r.unit FROM items i JOIN records r ON r.id = i.record WHERE i.namespace = ? AND i.key = ? ORDER BY i.version;
+
+-- name: versions_beyond
+-- Likewise of the former ones, without so many of the newest.
+SELECT r.id, r.unit FROM items i JOIN records r ON r.id = i.record
+WHERE i.namespace = ? AND i.key = ? AND i.current = 0 ORDER BY i.version DESC LIMIT -1 OFFSET ?;
+
+-- name: drop_items
+DELETE FROM items WHERE record IN (SELECT value FROM json_each(?));
+
+-- name: list_items
+-- The items of a scope that are alive at ?3; filters.py writes :record.
+SELECT n.path, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: list_items_here
+-- Those of one namespace: as many as are wanted are read.
+SELECT n.path, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.id = (SELECT id FROM namespaces WHERE path >= ?1 AND path < ?2) AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY i.record DESC LIMIT ? OFFSET ?;
+
+-- name: list_items_of_keys
+-- Those of a list of keys.
+SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN namespaces n CROSS JOIN items i ON i.namespace = n.id AND i.key = l.value
+CROSS JOIN records r ON r.id = i.record
+WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: list_items_of_ids
+-- Those of a list of ids of versions.
+SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN records r ON r.record_id = l.value CROSS JOIN items i ON i.record = r.id
+CROSS JOIN namespaces n ON n.id = i.namespace
+WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: list_versions
+-- All versions, which are alive themselves, of a list of keys.
+SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN namespaces n CROSS JOIN items c ON c.namespace = n.id AND c.key = l.value
+CROSS JOIN items i ON i.namespace = c.namespace AND i.key = c.key CROSS JOIN records r ON r.id = i.record
+WHERE n.path >= ?1 AND n.path < ?2 AND c.current = 1 AND (c.expires_at IS NULL OR c.expires_at > ?3)
+  AND (i.expires_at IS NULL OR i.expires_at > ?3) ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: item_namespaces
+SELECT n.path FROM namespaces n WHERE n.path >= ?1 AND n.path < ?2 AND EXISTS (
+  SELECT 1 FROM items i WHERE i.namespace = n.id AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3));
+
+-- name: expired_items
+-- As `records_in_scope`: versions that have expired by ?3, and all of a key whose current one has.
+SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM namespaces n CROSS JOIN items g ON g.namespace = n.id
+CROSS JOIN items i ON i.namespace = g.namespace AND i.key = g.key AND (g.current = 1 OR i.version = g.version)
+JOIN records r ON r.id = i.record
+WHERE g.expires_at <= ?3 AND n.path >= ?1 AND n.path < ?2 ORDER BY r.id;
+
+-- name: has_expired
+SELECT EXISTS (SELECT 1 FROM namespaces n CROSS JOIN items i ON i.namespace = n.id AND i.expires_at <= ?3
+WHERE n.path >= ?1 AND n.path < ?2);
+
+-- name: with_other_versions
+-- As `records_in_scope`: the records of a list of numbers, and all versions of the items among them.
+SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM items g
+CROSS JOIN items i ON i.namespace = g.namespace AND i.key = g.key JOIN records r ON r.id = i.record
+WHERE g.record IN (SELECT value FROM json_each(?)) ORDER BY r.id;
+
+-- name: all_items
+SELECT i.record, i.namespace, i.key, i.version, i.current, i.expires_at, r.body FROM items i LEFT JOIN records r ON r.id = i.record
+ORDER BY i.record;
+
+-- name: note_dropped
+INSERT INTO dropped (unit) VALUES (?);
+
+-- name: last_dropped
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'dropped';
+
+-- name: dropped_after
+SELECT unit FROM dropped WHERE id > ? AND id <= ?;
+
+-- name: shorten_dropped
+DELETE FROM dropped WHERE id <= ?;
+
 -- name: find_receipt
 SELECT id FROM receipts WHERE receipt_id = ? AND namespace = ?;
 
@@ -391,14 +490,14 @@ SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id >
 
 -- name: index_unit
 INSERT INTO lexicon
-  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode, item)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
 INSERT INTO lexicon
-  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
-VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode, item)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment, without anything that was deleted.
@@ -1082,6 +1181,7 @@ INSERT INTO lexicon (lexicon) VALUES ('integrity-check');
 -- Whether something that is stored holds these bytes.
 SELECT 1 FROM messages WHERE instr(body, ?1) OR instr(raw, ?1) OR instr(CAST(message_id AS BLOB), ?1)
 UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM items WHERE instr(CAST(key AS BLOB), ?1)
 UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM attempts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)

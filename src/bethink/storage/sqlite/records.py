@@ -23,7 +23,7 @@ from bethink.storage.base import (
     StoredMessage,
     StoredRecord,
 )
-from bethink.storage.derive import terms_of, thread_of
+from bethink.storage.derive import refuse_item, terms_of, thread_of
 from bethink.storage.scans import check_by_id
 from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
@@ -70,6 +70,7 @@ def put(database: Database, request: Put) -> None:
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
     for record in request.records:
+        refuse_item(record)
         _require_work(database, namespace, number, record)
         known = database.execute(q.find_record, (record.id, number))
         stored = decode_record(known[0][2]) if known else None
@@ -211,7 +212,9 @@ def _record(database: Database, namespace: int, record_id: str) -> tuple[int, in
     if not rows:
         raise NotFound(f"record {record_id!r} is not in this namespace")
     number, unit, body = rows[0]
-    return number, unit, decode_record(body)
+    record = decode_record(body)
+    refuse_item(record)
+    return number, unit, record
 
 
 def _retire(database: Database, namespace: int, retire: Retire) -> None:
