@@ -117,8 +117,9 @@ WHERE r.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> r.kind OR u.owner <> r.i
 -- has a unit with another time
 -- (A time is written with as few digits of a second as it needs.)
 SELECT 'record row ' || id FROM (
-  SELECT r.id, u.at, json_extract(CAST(r.body AS TEXT), '$.recorded_at') AS recorded FROM records r JOIN units u ON u.id = r.unit
-  WHERE json_valid(CAST(r.body AS TEXT)))
+  SELECT r.id, u.at, json_extract(CAST(r.body AS TEXT),
+    CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END) AS recorded
+  FROM records r JOIN units u ON u.id = r.unit WHERE json_valid(CAST(r.body AS TEXT)))
 WHERE at IS NOT CAST(strftime('%s', substr(recorded, 1, 19)) AS INTEGER) * 1000000
   + CAST(substr(rtrim(substr(recorded, 21), 'Z') || '000000', 1, 6) AS INTEGER);
 

@@ -195,7 +195,7 @@ def _join(database: Database, number: int, unit: int | None, stored: AnyRecord, 
 
 def index_record(database: Database, namespace: int, number: int, record: AnyRecord) -> None:
     """Give a record its unit, if it has any words."""
-    unit = NewUnit(number, terms_of(record), micros(record.recorded_at))
+    unit = NewUnit(number, terms_of(record), micros(record.at))
     units = add_units(database, namespace, record.kind, [unit], retired=not record.current)
     database.execute(q.set_record_unit, (units[0][1] if units else None, number))
 
