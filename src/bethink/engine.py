@@ -39,13 +39,16 @@ from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
 
-__all__ = ["Bound", "Engine", "Known", "ReadState", "Watcher"]
+__all__ = ["SESSIONS", "Bound", "Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
+
+SESSIONS = 32
+"""Ended sessions that a context looks back at; older ones are recalled."""
 
 _CHOICES = 256
 _NAMESPACES = 64
@@ -60,7 +63,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         current: those that are current, oldest first.
         changed: by message id, what has taken the place of something the message said (see `changed_since`).
         notes: the current ones that are pinned, oldest first.
-        summaries: the newest session summary, and the newest of another thread than that one's.
+        summaries: the session summaries of the threads that ended last, one for each, the newest first; at most `SESSIONS`.
     """
 
     insights: tuple[Insight, ...]
@@ -395,11 +398,13 @@ class Engine:
         insights = tuple([record for record in found if isinstance(record, Insight)])
         pinned = (stored.record for stored in self.records(scope, kinds=("note",), pinned=True))
         summaries: list[Summary] = []
-        for stored in self.records(scope, kinds=("summary",), newest=True, limit=4):
+        ended: set[str] = set()
+        for stored in self.records(scope, kinds=("summary",), newest=True, limit=SESSIONS):
             summary = stored.record
-            if isinstance(summary, Summary) and summary.thread_id not in [other.thread_id for other in summaries]:
+            if isinstance(summary, Summary) and summary.thread_id not in ended:
+                ended.add(summary.thread_id)
                 summaries.append(summary)
-                if len(summaries) == 2:
+                if len(summaries) == SESSIONS:
                     break
         return Known(
             insights=insights,
