@@ -36,6 +36,13 @@ MAX_TEXT = 120
 """Characters of an insight's text."""
 
 
+_AHEAD = frozenset({"goal", "plan", "decision"})
+"""Topics of what is to come: a time in the words is when, not since when."""
+
+_PLAIN, _HEARSAY = 0.9, 0.6
+"""Confidence in what somebody says of himself, and of another."""
+
+
 class _Fact(msgspec.Struct, frozen=True, kw_only=True):
     """What a clause states, not yet about anybody."""
 
@@ -100,6 +107,7 @@ def _insight(found: _Found, message: Message, thread_id: str, said: datetime, no
         slot=fact.slot,
         value=fact.value,
         polarity=fact.polarity,
+        confidence=_HEARSAY if found.about else _PLAIN,
     )
 
 
@@ -196,7 +204,7 @@ def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime,
     if denied and clause.text.casefold().endswith(" anymore"):
         past = True
     when = _when(rule, clause, said)
-    if rule.dated and (when is None or (rule.topic == "plan") != (when.at > said or when.label == _today(said))):
+    if rule.dated and not _fits_time(rule, when, clause, said):
         return
     following = clause.rest if rule.many else ""
     found = values(words, rule.shape, rest=following, many=rule.many, lowercase=lowercase)
@@ -209,11 +217,21 @@ def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime,
             yield from _denied(rule.topic, rule.slot, rule.denies, value, groups, since=_since(rule, when, said))
 
 
+def _fits_time(rule: Rule, when: times.When | None, clause: Clause, said: datetime) -> bool:
+    """Whether a clause names such a time as its rule needs: one to come for a plan, and a past one, if only "recently", for
+    what happened.
+    """
+    ahead = rule.topic in _AHEAD
+    if when is None:
+        return not ahead and any(map(english.LATELY.search, (clause.text, clause.lead, clause.before)))
+    return ahead == (when.at > said or when.label == _today(said))
+
+
 def _when(rule: Rule, clause: Clause, said: datetime) -> times.When | None:
     """The time that goes with a clause: named in it, in its lead ("last Friday, I ..."), or, where a rule needs one, anywhere
     in the sentence before it.
     """
-    future = rule.topic in ("plan", "decision")
+    future = rule.topic in _AHEAD
     before = clause.before if rule.dated or not strip_date(clause.before) else ""
     return next(
         (when for words in (clause.text, clause.lead, before) if (when := times.find(words, said, future=future))), None
@@ -265,7 +283,7 @@ def _label(when: times.When, shown: str) -> str:
 
 def _since(rule: Rule, when: times.When | None, said: datetime) -> datetime | None:
     """Since when it is true, where the words say so. A plan holds from when it is told, whatever day it is for."""
-    if when is None or when.at > said or rule.topic in ("plan", "decision") or rule.slot in english.TIMELESS:
+    if when is None or when.at > said or rule.topic in _AHEAD or rule.slot in english.TIMELESS:
         return None
     return when.at
 
