@@ -119,6 +119,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             embedded without is given them by `flush()`, and ranked without them until then.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
+        citation_overlap: from which overlap with a record that the context showed a reply without marks counts as a use of it
+            (see `insights.citations`); None counts marks alone.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
         model_window: tokens of the language model, of prompt and reply together. A span that does not fit is summarised in
             several passes. It has nothing to do with `window`, which is the agent's.
@@ -150,6 +152,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     maxsim: bool = False
     embed_at_recall: int = 256
     retention: Retention = Retention()
+    citation_overlap: float | None = 0.5
     model_timeout: timedelta | None = timedelta(seconds=60)
     model_window: int = 8_000
     model_backoff: Backoff = Backoff()
@@ -182,6 +185,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 0 <= self.memory_share < 1:
             raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        if self.citation_overlap is not None and not 0 < self.citation_overlap <= 1:
+            fix = "use more than 0, up to 1, or None for marks alone"
+            raise InvalidInput("settings.citation_overlap", f"{self.citation_overlap}", fix)
         if self.refine not in ("background", "manual"):
             raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
         if self.importance not in ("rules", "model"):

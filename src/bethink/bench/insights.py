@@ -7,6 +7,8 @@ a profile under his name. Every session is a thread that is ended, as it would b
 
     insights    of every message by itself: precision and recall beside the turns that are evidence of the questions, and beside
                 the data set's own observations, of the same turn and then also in the same words
+    citations   the observations stand for replies to contexts that show 20 insights each: are those credited that were drawn
+                from the same turns (`insights.citations`)
     memory      of a new thread in which both say hello, nothing is asked, and the memory block has `--tokens` (1,000): of how
                 many questions it holds the evidence, beside the last so many tokens of the conversation, and as many of turns
                 spread evenly over it
@@ -27,7 +29,7 @@ from typing import Any
 
 import msgspec
 
-from bethink.bench.known import Against, Asked, Drawn, Held, Observation, Shown, against, held, sum_of, terms
+from bethink.bench.known import Against, Asked, Drawn, Held, Observation, Shown, against, credited, held, sum_of, terms
 from bethink.bench.measure import columns, print_json
 from bethink.bench.retrieval.questions import ADVERSARIAL, Case, Session, cases, group_of
 from bethink.bench.retrieval.tables import marked, parted
@@ -37,6 +39,7 @@ from bethink.limits import Limits
 from bethink.memory import Memory
 from bethink.messages import Message
 from bethink.models.tokens import BuiltinCounter
+from bethink.settings import Settings
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import FrozenClock
 
@@ -45,6 +48,7 @@ __all__ = ["Labels", "Measured", "labels", "main", "measured", "total"]
 GOAL = 1.5
 OURS, LAST, SPREAD = "profiles and summaries", "last of the talk", "turns spread evenly"
 EVIDENCE, OBSERVED, SAME = "evidence of questions", "observations, by turn", "observations, in words"
+CREDITED = "replies (observations) that use them"
 
 _START = "<!-- bench insights -->\n"
 _Rows = list[list[str]]
@@ -162,6 +166,7 @@ def measured(case: Case, known: Labels, *, tokens: int) -> Measured:
             EVIDENCE: against(drawn, evidence, said),
             OBSERVED: against(drawn, known.observations, said),
             SAME: against(drawn, known.observations, said, same_words=True),
+            CREDITED: credited(drawn, known.observations, Settings().citation_overlap or 1.0),
         },
         held={name: held(asked, lines, size) for name, (lines, size) in blocks.items()},
     )

@@ -3,6 +3,8 @@
     insights ─┬─ beside the evidence of the questions     was it drawn from a turn that a question asks for
               └─ beside the data set's own observations   was it drawn from a turn that one was, and does it say the same
 
+    observations ─▶ which insights each repeats           as replies are credited with what their contexts showed
+
     a block of lines ─▶ questions whose evidence it holds  by the turns that its lines rest on, and by the words of the answer
 
 Precision has to be read beside chance, which is the precision of turns drawn blindly: where four turns in ten are evidence, so
@@ -16,11 +18,26 @@ from typing import TypeVar
 
 import msgspec
 
+from bethink.insights.citations import used
 from bethink.retrieval.terms import index_terms, stop_words
 
-__all__ = ["Against", "Asked", "Drawn", "Held", "Observation", "Shown", "against", "held", "says_the_same", "sum_of", "terms"]
+__all__ = [
+    "Against",
+    "Asked",
+    "Drawn",
+    "Held",
+    "Observation",
+    "Shown",
+    "against",
+    "credited",
+    "held",
+    "says_the_same",
+    "sum_of",
+    "terms",
+]
 
 _SAME = 0.5
+_SHOWN = 20
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -102,6 +119,28 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     said: int
     tokens: int
     lines: int
+
+
+def credited(drawn: Sequence[Drawn], observed: Sequence[Observation], threshold: float) -> Against:
+    """Observations as replies to contexts that show 20 insights about the same person: are those credited that were drawn from
+    the turns of the observation, and no others.
+
+    An observation of a turn that says again what another turn said is held to be wrong about that other turn's insight, though
+    nobody would say so: precision is a lower bound.
+    """
+    flagged = right = pairs = wanted = 0
+    for observation in observed:
+        own = [insight for insight in drawn if insight.subject == observation.subject]
+        meant = [insight for insight in own if insight.turn in observation.turns]
+        others = [insight for insight in own if insight.turn not in observation.turns]
+        shown = [*meant, *others[:: max(1, len(others) // _SHOWN)]][:_SHOWN]
+        named = {str(number): insight.text for number, insight in enumerate(shown)}
+        found = used(observation.text, named, threshold=threshold)
+        flagged += len(found)
+        right += sum(int(number) < len(meant) for number in found)
+        pairs += len(shown)
+        wanted += min(len(meant), len(shown))
+    return Against(insights=flagged, right=right, wanted=wanted, found=right, turns=pairs, wanted_turns=wanted)
 
 
 _T = TypeVar("_T", Against, Held)
