@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bethink.insights.state.values import Artifact, Entry, State
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
-    from bethink.memory import Memory, Profile, ProfileEntry
+    from bethink.memory import Memory, Profile, ProfileEntry, ProfilePreview
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.models.openai import OpenAIEmbedder
@@ -157,6 +157,7 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileEntry",
+    "ProfilePreview",
     "Prompt",
     "Ranker",
     "RecallResult",
@@ -244,7 +245,7 @@ _HOMES = {
     "insights.state.values": ("Artifact", "Entry", "State"),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
-    "memory": ("Memory", "Profile", "ProfileEntry"),
+    "memory": ("Memory", "Profile", "ProfileEntry", "ProfilePreview"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "models.openai": ("OpenAIEmbedder",),

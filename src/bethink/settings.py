@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -27,7 +28,8 @@ def check_choice(given: object, field: str, choices: Any) -> None:
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the retention score (see `insights.retention`).
 
-    `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight.
+    `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight. What is
+    pinned, and constraints whose slot begins with one of `exempt`, are kept whatever they score.
     """
 
     base_decay: timedelta = timedelta(days=30)
@@ -36,6 +38,17 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 1.5
     medium: float = 1.0
     low: float = 0.8
+    exempt: tuple[str, ...] = ("allergy", "intolerance", "medical", "legal")
+
+    def __post_init__(self) -> None:
+        if self.base_decay <= timedelta():
+            raise InvalidInput("retention.base_decay", f"{self.base_decay}", "use more than 0")
+        if self.recency_window < timedelta():
+            raise InvalidInput("retention.recency_window", f"{self.recency_window}", "use 0 or more")
+        for name in ("recency_boost", "high", "medium", "low"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise InvalidInput(f"retention.{name}", f"{value}", "use a number of 0 or more")
 
 
 class Oversize(msgspec.Struct, frozen=True, kw_only=True):
