@@ -282,9 +282,9 @@ NOT_STATED = [
     "User: I live in Rome\nAssistant: Nice",
     "Here's an email I got:\nI live in Rome and hate cats",
     "From: a@b.c\nSubject: I live in Rome",
-    # other languages are left alone
-    "Ich wohne in Berlin und liebe Sushi",
-    "Eu moro em Lisboa",
+    # languages without phrases are left alone
+    "Mieszkam w Gdańsku",
+    "Jeg bor i Oslo",
     "",
 ]
 

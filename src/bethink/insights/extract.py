@@ -18,9 +18,11 @@ from datetime import datetime
 
 import msgspec
 
+from bethink.compaction.sentences import sentences
 from bethink.ids import derived_id
 from bethink.insights import english, times
-from bethink.insights.clauses import Clause, clauses
+from bethink.insights.clauses import Clause, clauses, own_words
+from bethink.insights.phrases import may_state, phrases_in
 from bethink.insights.rules import RULES, SPOKEN_OF_RULES, Rule
 from bethink.insights.shapes import Value, key, strip_date, values
 from bethink.insights.triggers import words as words_of
@@ -134,6 +136,25 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
             yield _Found(fact, clause.start, clause.end)
         if not whole:
             yield from _people(clause, said, lowercase)
+    yield from _in_other_languages(text)
+
+
+def _in_other_languages(text: str) -> Iterator[_Found]:
+    """What the phrases of other languages find; a sentence that states something in English begins with none of them."""
+    if not may_state(words_of(text)):
+        return
+    for start, end, sentence in sentences(own_words(text)):
+        for stated in phrases_in(" ".join(sentence.split()), words_of(sentence)):
+            phrase, value = stated.phrase, stated.value
+            fact = _Fact(
+                topic=phrase.topic,
+                slot=phrase.slot.format(key=value.key),
+                value=value.key,
+                text=phrase.says.format(value=value.text),
+                importance=phrase.importance,
+                polarity="negative" if phrase.negative else "positive",
+            )
+            yield _Found(fact, start, end)
 
 
 def _greeting(clause: Clause, text: str) -> _Fact | None:
