@@ -19,8 +19,8 @@ from bethink.values import Namespace
 
 __all__ = ["citations"]
 
-_LOOKED_AT = 32
-"""Receipts that the contexts of new replies are looked for among, the newest first."""
+_LOOKED_AT = 64
+"""The most receipts that the contexts of new replies are looked for among, the newest first."""
 
 
 def citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Sequence[Message]) -> tuple[Cite, ...]:
@@ -57,7 +57,9 @@ def _shown(
     Args:
         between: seqs of what may stand between a context and its reply.
     """
-    scan = Scan(what="receipts", scope=Scope(namespace), thread_id=thread_id, newest=True, limit=_LOOKED_AT)
+    # Mostly one reply follows one context; a context may have been asked for twice.
+    limit = min(_LOOKED_AT, 2 * len(replies) + 1)
+    scan = Scan(what="receipts", scope=Scope(namespace), thread_id=thread_id, newest=True, limit=limit)
     receipts = [item for item in engine.store.scan(scan).items if isinstance(item, Receipt)]
     of_reply: dict[int, list[str]] = {}
     for reply in replies:

@@ -26,14 +26,13 @@ def ended_sessions(engine: Engine, summaries: Sequence[Summary], thread_id: str)
     if not others:
         return []
     previous, *before = others
-    items = list(items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}"))
-    told = [
-        item
-        for summary in reversed(before)
-        for item in items_of_summary(summary, "earlier sessions", f"of the summary of thread {summary.thread_id}")
+    said = [(summary, index) for summary in reversed(before) for index in range(len(summary.lines))]
+    chosen = engine.chosen_lines([summary.lines[index] for summary, index in said], engine.settings.summary_tokens)
+    return [
+        *items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}"),
+        *[
+            items_of_summary(summary, "earlier sessions", f"of the summary of thread {summary.thread_id}")[index]
+            for position, (summary, index) in enumerate(said)
+            if position in chosen
+        ],
     ]
-    if told:
-        lines = [line for summary in reversed(before) for line in summary.lines]
-        chosen = engine.chosen_lines(lines, engine.settings.summary_tokens)
-        items += [item for position, item in enumerate(told) if position in chosen]
-    return items
