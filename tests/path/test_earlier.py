@@ -49,7 +49,7 @@ def test_every_line_of_the_digest_names_its_message_and_its_session(memory: Memo
 
 def test_a_session_is_not_told_of_itself(memory: Memory) -> None:
     context = memory.thread("Oslo").context("", budget=3_000)
-    told = [line.text for name in ("previous session", "earlier sessions") for line in context.section(name)]  # type: ignore[arg-type]
+    told = [line.text for name in ("previous session", "earlier sessions") for line in context.section(name)]
     assert told
     assert not any("Oslo" in text for text in told)
 

@@ -25,7 +25,7 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
     ("summary", 0.35),
     ("recalled", 0.35),
     ("previous session", 0.25),
-    ("earlier sessions", 0.25),
+    ("earlier sessions", 0.35),
 )
 _LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
 _SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session", "earlier sessions"})
