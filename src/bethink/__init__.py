@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         InvalidNamespace,
         LimitExceeded,
         MissingExtra,
+        ModelFailed,
         NotFound,
         SchemaError,
         StoreBusy,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.models.openai import OpenAIEmbedder
+    from bethink.models.openai_model import OpenAIModel
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
@@ -144,11 +146,13 @@ __all__ = [
     "Messages",
     "MissingExtra",
     "ModelCall",
+    "ModelFailed",
     "Node",
     "Not",
     "NotFound",
     "Note",
     "OpenAIEmbedder",
+    "OpenAIModel",
     "OpenTelemetry",
     "Or",
     "Oversize",
@@ -234,6 +238,7 @@ _HOMES = {
         "InvalidNamespace",
         "LimitExceeded",
         "MissingExtra",
+        "ModelFailed",
         "NotFound",
         "SchemaError",
         "StoreBusy",
@@ -249,6 +254,7 @@ _HOMES = {
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "models.openai": ("OpenAIEmbedder",),
+    "models.openai_model": ("OpenAIModel",),
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),

@@ -152,8 +152,9 @@ class Memory:
             its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").
         clock: tells the time.
         ranker: parameters of the ranking.
-        language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
-            to text. None does without. By default it writes better summaries in the background (`settings.refine`).
+        language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, a function from text to
+            text, or a name such as "openai:MODEL" (`models.named`). None does without. By default it writes better summaries in
+            the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
