@@ -527,3 +527,14 @@ def test_every_fact_in_real_conversations_rests_on_a_sentence_of_its_speaker(sha
             assert said.text[source.start : source.end].strip() == said.text[source.start : source.end] != ""
             found += 1
     assert found > 150
+
+
+def test_V096_what_is_told_of_another_is_less_sure_than_what_one_says_of_oneself() -> None:
+    sister, home = insights("My sister Ana lives in Berlin")
+    assert (sister.subject, sister.confidence) == ("user", 0.9)
+    assert (home.subject, home.confidence) == ("ana", 0.6)
+
+
+def test_an_insight_tells_the_sessions_it_was_said_in_and_when_it_came_to_be_known() -> None:
+    (found,) = insights("I like tea")
+    assert (found.source_session_ids, found.date_added) == (("t1",), NOW)
