@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from bethink.compaction.sentences import sentences
-from bethink.retrieval.terms import index_terms, stop_words
+from bethink.insights.forms import content
 
 __all__ = ["cited", "overlaps", "used"]
 
@@ -57,11 +57,11 @@ def overlaps(reply: str, shown: Mapping[str, str]) -> dict[str, float]:
     """Of each line the share of its weight that two neighbouring sentences of the reply hold, from 0 to below 1. Linear in the
     reply and in the lines.
     """
-    lines = {name: _content(_WHEN.sub("", text.partition(": ")[2] or text)) for name, text in shown.items()}
+    lines = {name: content(_WHEN.sub("", text.partition(": ")[2] or text)) for name, text in shown.items()}
     spread = Counter(term for terms in lines.values() for term in terms)
     weight = {term: math.log((len(lines) + 1) / number) for term, number in spread.items()}
     rarest = math.log(len(lines) + 1)
-    said = [_content(text) & weight.keys() for _, _, text in sentences(reply[:_LONGEST])]
+    said = [content(text) & weight.keys() for _, _, text in sentences(reply[:_LONGEST])]
     windows = [one | other for one, other in pairwise([*said, frozenset[str]()])]
     found: dict[str, float] = {}
     for name, terms in lines.items():
@@ -69,7 +69,3 @@ def overlaps(reply: str, shown: Mapping[str, str]) -> dict[str, float]:
         most = max([sum(weight[term] for term in sorted(terms & window)) for window in windows], default=0.0)
         found[name] = most / (whole + rarest) if whole else 0.0
     return found
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(term for term in index_terms(text).split() if term not in stop_words)

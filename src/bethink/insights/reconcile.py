@@ -35,16 +35,14 @@ import msgspec
 from bethink.ids import derived_id
 from bethink.insights import times
 from bethink.insights.extract import CORRECTION
+from bethink.insights.forms import alike, content, form_of
 from bethink.insights.shapes import key
 from bethink.messages import lowest_trust
 from bethink.records import Insight
-from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Retire
 
 __all__ = ["Changes", "reconcile"]
 
-_DENYING = frozenset({"no", "not", "never", "without", "non", "against"})
-_SIGNS = re.compile(r"[^\w\s,.;:!?'\"()|-]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -106,7 +104,7 @@ class _Book:
             self._subjects.setdefault(insight.subject, []).append(insight.id)
             kind, _, named = insight.slot.partition(":")
             if named:
-                self._alike.setdefault((insight.subject, kind, _form_of(named)), []).append(insight.slot)
+                self._alike.setdefault((insight.subject, kind, form_of(named)), []).append(insight.slot)
         self._insights[insight.id] = insight
         self._touched[insight.id] = None
 
@@ -181,14 +179,14 @@ class _Book:
         if not named or kind == CORRECTION:
             return statement
         slot, value = statement.slot, statement.value
-        same = self._alike.get((statement.subject, kind, _form_of(named)), ())
+        same = self._alike.get((statement.subject, kind, form_of(named)), ())
         if same:
             slot = same[0]
         answers = [self._insights[name] for name in self._slots.get((statement.subject, slot), ())]
         if all(insight.value != value for insight in answers):
             # A slot that is named by its value has it in the same form.
             value = slot.partition(":")[2] if named == value else value
-            value = next((insight.value for insight in answers if _alike(insight.value, value)), value)
+            value = next((insight.value for insight in answers if alike(insight.value, value)), value)
         if (slot, value) == (statement.slot, statement.value):
             return statement
         polarity = statement.polarity
@@ -403,24 +401,7 @@ def _is_preference(insight: Insight, left: str, taken_up: str) -> bool:
     if preferred is None:
         return False
     what, to_what = preferred
-    return _content(what) == _content(left) and (not to_what or _content(to_what) == _content(taken_up))
-
-
-def _content(words: str) -> frozenset[str]:
-    return frozenset(term for term in index_terms(words).split() if term not in stop_words)
-
-
-def _form_of(words: str) -> tuple[str, ...]:
-    """The words in order, each by its stem, without those that say nothing; what is left of a name's signs ("C++", "C#") says
-    something, and so does a "not".
-    """
-    kept = tuple([word for word in index_terms(words).split() if word not in stop_words or word in _DENYING])
-    return (*kept, *_SIGNS.findall(words)) if kept else (words,)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two values have the same words, in whatever form."""
-    return one == other or _form_of(one) == _form_of(other)
+    return content(what) == content(left) and (not to_what or content(to_what) == content(taken_up))
 
 
 def _answering(statement: Insight, insight: Insight) -> Insight:
