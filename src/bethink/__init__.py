@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     )
     from bethink.handoffs import Handoff
     from bethink.insights.state.values import Artifact, Entry, State
+    from bethink.items import FoundItem, Item, ItemPut
+    from bethink.items.async_handle import AsyncItems
+    from bethink.items.handle import Items
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory, Profile, ProfileEntry, ProfilePreview
@@ -60,13 +63,14 @@ if TYPE_CHECKING:
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.refine import RefineReport
+    from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
         And,
@@ -95,6 +99,7 @@ __version__ = "0.1.0"
 __all__ = [
     "And",
     "Artifact",
+    "AsyncItems",
     "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
@@ -116,11 +121,13 @@ __all__ = [
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
+    "Episode",
     "Exists",
     "Explanation",
     "Filter",
     "ForgetReceipt",
     "Forgotten",
+    "FoundItem",
     "Handoff",
     "Hierarchy",
     "Hit",
@@ -131,6 +138,9 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "Item",
+    "ItemPut",
+    "Items",
     "LanguageModel",
     "Latency",
     "Lease",
@@ -166,6 +176,7 @@ __all__ = [
     "Ranker",
     "RecallResult",
     "RefineReport",
+    "Reflection",
     "Reply",
     "Reranker",
     "Retention",
@@ -248,6 +259,9 @@ _HOMES = {
     ),
     "handoffs": ("Handoff",),
     "insights.state.values": ("Artifact", "Entry", "State"),
+    "items": ("FoundItem", "Item", "ItemPut"),
+    "items.async_handle": ("AsyncItems",),
+    "items.handle": ("Items",),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory", "Profile", "ProfileEntry", "ProfilePreview"),
@@ -258,7 +272,7 @@ _HOMES = {
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
@@ -266,6 +280,7 @@ _HOMES = {
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.refine": ("RefineReport",),
+    "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (
         "And",

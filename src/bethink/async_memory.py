@@ -15,7 +15,6 @@ import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -24,6 +23,7 @@ from typing_extensions import ParamSpec, Self
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
+from bethink.hop import hop as _hop
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
@@ -31,10 +31,11 @@ from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
+from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, RecordKind, Summary
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
+from bethink.steps.reflect import Reflection
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
@@ -46,6 +47,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.items.async_handle import AsyncItems
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
     from bethink.retrieval.grouping import Unit
@@ -64,13 +66,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _EXPORT_PAGE = 200
-
-
-async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run one synchronous call on a worker thread. Cancelling waits for it: the call is not abandoned half-way."""
-    import anyio.to_thread
-
-    return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
 
 
 def _loop_worker(engine: Engine) -> LoopWorker | None:
@@ -163,6 +158,12 @@ class AsyncMemory:
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
 
+    @property
+    def items(self) -> AsyncItems:
+        from bethink.items.async_handle import AsyncItems
+
+        return AsyncItems(self._sync.items)
+
     async def store(
         self,
         text: str,
@@ -173,6 +174,55 @@ class AsyncMemory:
         at: datetime | None = None,
     ) -> Note:
         return await _hop(self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, at=at)
+
+    async def store_episode(
+        self,
+        task: str,
+        *,
+        outcome: Outcome = "unknown",
+        approach: str = "",
+        feedback: str = "",
+        tools: Iterable[str] = (),
+        started_at: datetime | None = None,
+        ended_at: datetime | None = None,
+        tokens: int = 0,
+        cost: float | None = None,
+        thread: str | None = None,
+        replaces: str | None = None,
+        importance: Importance = "medium",
+        pinned: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Episode:
+        return await _hop(
+            self._sync.store_episode,
+            task,
+            outcome=outcome,
+            approach=approach,
+            feedback=feedback,
+            tools=tools if isinstance(tools, str) else tuple(tools),
+            started_at=started_at,
+            ended_at=ended_at,
+            tokens=tokens,
+            cost=cost,
+            thread=thread,
+            replaces=replaces,
+            importance=importance,
+            pinned=pinned,
+            metadata=dict(metadata or {}),
+        )
+
+    async def episodes(
+        self,
+        task: str | None = None,
+        k: int | None = None,
+        *,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Where | None = None,
+        below: bool = False,
+    ) -> list[Episode]:
+        return await _hop(self._sync.episodes, task, k, outcome=outcome, since=since, until=until, where=where, below=below)
 
     async def recall(
         self,
@@ -232,6 +282,19 @@ class AsyncMemory:
         from bethink.steps.refine import refine_async
 
         return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
+
+    async def reflect_due(
+        self,
+        *,
+        after: timedelta | None = None,
+        every: int | None = None,
+        below: bool = False,
+        limit: int | None = None,
+    ) -> list[Reflection]:
+        return await _hop(self._sync.reflect_due, after=after, every=every, below=below, limit=limit)
+
+    async def due(self, *, after: timedelta | None = None, every: int | None = None, below: bool = False) -> list[ThreadInfo]:
+        return await _hop(self._sync.due, after=after, every=every, below=below)
 
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
@@ -394,6 +457,9 @@ class AsyncThread:
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)
+
+    async def reflection(self) -> Reflection | None:
+        return await _hop(self._sync.reflection)
 
     async def state(self) -> State:
         return await _hop(self._sync.state)

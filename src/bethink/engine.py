@@ -50,6 +50,7 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 SESSIONS = 32
 """Ended sessions that a context looks back at; older ones are recalled."""
 
+_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -63,7 +64,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         current: those that are current, oldest first.
         changed: by message id, what has taken the place of something the message said (see `changed_since`).
         notes: the current ones that are pinned, oldest first.
-        summaries: the session summaries of the threads that ended last, one for each, the newest first; at most `SESSIONS`.
+        summaries: those of the sessions in which something was said last, one for each thread, the newest first; at most
+            `SESSIONS`.
     """
 
     insights: tuple[Insight, ...]
@@ -219,6 +221,8 @@ class Engine:
         """Forget in the database, and in what this process keeps at hand."""
         with self.telemetry.span("forget", namespace=request.scope.namespace):
             receipt = self.store.forget(request)
+        if request.expired and not receipt.record_ids:
+            return receipt
         for counter in list(self._counters.values()):
             counter.forget()
         for embedder in self._embedders:
@@ -359,11 +363,13 @@ class Engine:
         thread_id: str | None = None,
         limit: int = 500,
     ) -> Iterator[StoredRecord]:
-        """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer."""
+        """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer. Without `kinds`,
+        of all kinds but items, of which nobody but `steps.items` needs to know.
+        """
         scan = Scan(
             what="records",
             scope=scope,
-            kinds=kinds,
+            kinds=_KINDS if kinds is None else kinds,
             current=current,
             pinned=pinned,
             newest=newest,
@@ -371,6 +377,11 @@ class Engine:
             limit=limit,
         )
         return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
+
+    def current(self, namespace: Namespace, kind: RecordKind) -> list[AnyRecord]:
+        """The current records of a kind, in the order of their ids. Reads those alone, however many are history."""
+        scan = Scan(what="records", scope=Scope(namespace), kinds=(kind,), current=True, by_id=True)
+        return [item.record for item in self.pages(scan) if isinstance(item, StoredRecord)]
 
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
         """The insights of a namespace, oldest first; by default with those that are no longer current.
@@ -399,8 +410,10 @@ class Engine:
         pinned = (stored.record for stored in self.records(scope, kinds=("note",), pinned=True))
         summaries: list[Summary] = []
         ended: set[str] = set()
-        for stored in self.records(scope, kinds=("summary",), newest=True, limit=SESSIONS):
-            summary = stored.record
+        # By their ids, which carry the time of the last message: sessions need not be ended in the order of the talk.
+        latest = Scan(what="records", scope=scope, kinds=("summary",), current=True, by_id=True, newest=True, limit=SESSIONS)
+        for item in self.pages(latest):
+            summary = item.record if isinstance(item, StoredRecord) else None
             if isinstance(summary, Summary) and summary.thread_id not in ended:
                 ended.add(summary.thread_id)
                 summaries.append(summary)

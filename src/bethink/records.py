@@ -3,7 +3,9 @@
     Record ─┬─ Note       text as given, by `store()`
             ├─ Insight    one curated fact about somebody: the profile is made of these
             ├─ Summary    of a thread that was ended
-            └─ StateEntry one thing that the state of a thread's work is made of
+            ├─ Episode    a piece of work, and how it went
+            ├─ StateEntry one thing that the state of a thread's work is made of
+            └─ ItemVersion what a key of a namespace held, from one `put` to the next
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
 
@@ -16,7 +18,7 @@ Every derived text names the messages it rests on; when those are forgotten, so 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -28,11 +30,14 @@ __all__ = [
     "Cut",
     "Decision",
     "Done",
+    "Episode",
     "Importance",
     "Insight",
+    "ItemVersion",
     "Line",
     "Node",
     "Note",
+    "Outcome",
     "Polarity",
     "Receipt",
     "ReceiptLine",
@@ -47,8 +52,9 @@ __all__ = [
 
 Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
+Outcome: TypeAlias = Literal["success", "partial", "failure", "unknown"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "item"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "goal", "plan", "decision", "relation", "event", "skill"]
 
@@ -111,8 +117,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"`, `"summary"` or `"state"`."""
+        """`"note"`, `"insight"`, `"summary"`, `"episode"`, `"state"` or `"item"`."""
         raise NotImplementedError("a Record is always one of its kinds")
+
+    @property
+    def at(self) -> datetime:
+        """The time by which it is found: when the system came to know it, and of an episode, when the work ended."""
+        return self.recorded_at
 
     @property
     def current(self) -> bool:
@@ -175,6 +186,47 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summar
         return "summary"
 
 
+class Episode(Record, frozen=True, kw_only=True, omit_defaults=True, tag="episode"):
+    """One piece of work, and how it went. `text` says all of it (see `insights.episodes.worded`).
+
+    One that has a thread lives and dies with it. It goes with the first of its sources, and with the first entry of the state
+    that it was made of, for the reason that those do: nobody can say which of its words came from which.
+
+    Attributes:
+        task: what was to be done.
+        outcome: what came of it; "unknown" where nobody has said.
+        approach: how it was gone about.
+        feedback: what somebody said of the result.
+        tools: names of the tools that were used, in the order of their first use.
+        started_at, ended_at: when; `ended_at` of one that is still going on is the time of its last message.
+        tokens: of the contexts and model calls that it took.
+        cost: what the model calls cost, in the currency of whoever prices them; None where nobody does.
+        thread_id: the thread it was done in, "" for none; `through` is the seq of the last message that it was made of.
+        entries: ids of the entries of that thread's state that it was made of.
+    """
+
+    task: str
+    outcome: Outcome
+    ended_at: datetime
+    started_at: datetime | None = None
+    approach: str = ""
+    feedback: str = ""
+    tools: tuple[str, ...] = ()
+    tokens: int = 0
+    cost: float | None = None
+    thread_id: str = ""
+    through: int = 0
+    entries: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> RecordKind:
+        return "episode"
+
+    @property
+    def at(self) -> datetime:
+        return self.ended_at
+
+
 class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="state"):
     """One thing that the state of a thread's work is made of. It never changes: the state is what the entries add up to.
 
@@ -209,7 +261,38 @@ class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="sta
         return "state"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry
+class ItemVersion(Record, frozen=True, kw_only=True, omit_defaults=True, tag="item"):
+    """What a key of a namespace held from one `put` to the next. `text` is what search reads of it, if anything.
+
+    The version that is current is the item. Former ones are retired: they are its history, which search does not find. All go
+    together: whatever forgets one forgets the key. `superseded_by` is never set, since nothing of an item comes back by itself.
+
+    Attributes:
+        key: under which it was put; unique in its namespace.
+        value: a JSON object.
+        version: 1 for the first, and one more with each `put` while the key is there.
+        created_at: when the first version was put; `recorded_at` is when this one was.
+        ttl: how long it lives, from its `put` or its last refresh; None for as long as it is kept.
+        expires_at: from then on it is not there for anybody, whether it has been removed yet or not.
+    """
+
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    version: int = 1
+    ttl: timedelta | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def kind(self) -> RecordKind:
+        return "item"
+
+    def alive(self, at: datetime) -> bool:
+        """Whether it has not expired."""
+        return self.expires_at is None or self.expires_at > at
+
+
+AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry | ItemVersion
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -247,7 +330,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
     -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
-    taken the place of something the line says.
+    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under.
     """
 
     section: str

@@ -26,9 +26,12 @@ from bethink.testing.doubles import ScriptedModel, summing_up
 VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
-    *("summaries", "expand"),
+    *("summaries", "refine", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *("episodes", "episode", "reflect"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
+    *("items", "items put", "items get", "items search", "items list", "items delete", "items history"),
+    *("items namespaces", "items sweep"),
     *(
         "bench",
         "bench append",
@@ -37,6 +40,7 @@ VERBS = (
         "bench longmemeval",
         "bench beam",
         "bench facts",
+        "bench year",
         "bench growth",
         "bench open",
         "bench tokens",
@@ -119,6 +123,57 @@ def test_the_list_of_commands_is_the_list_tested_here() -> None:
     assert listed == [verb for verb in VERBS if " " not in verb]
 
 
+def test_an_item_is_put_found_and_removed(shell: Shell) -> None:
+    put = shell.json("items", "put", "prefs", '{"food": "pizza"}', "--ttl", "2h")["item"]
+    assert (put["key"], put["version"], put["value"]) == ("prefs", 1, {"food": "pizza"})
+    assert shell.json("items", "put", "prefs", '{"food": "sushi"}', "--expect", "1")["item"]["version"] == 2
+    assert shell.json("items", "get", "prefs", "--refresh")["item"]["value"] == {"food": "sushi"}
+    for found in (shell.json("items", "search", "sushi"), shell.json("items", "list", "--where", '{"food": "sushi"}')):
+        assert [item["key"] for item in found["items"]] == ["prefs"]
+    assert [item["version"] for item in shell.json("items", "history", "prefs")["versions"]] == [2, 1]
+    assert shell.json("items", "namespaces") == {"namespaces": [[]]}
+    assert shell.json("items", "sweep")["receipt"]["record_ids"] == []
+    assert shell.json("items", "delete", "prefs", "other", code=1) == {"deleted": ["prefs"], "not_found": ["other"]}
+
+
+def test_items_in_text(shell: Shell) -> None:
+    assert shell.text("items", "list") == "No items here.\n"
+    assert shell.text("items", "put", "code", '{"otp": "1234"}', "--ttl", "5m", "--no-index").startswith(
+        "Put code, version 1, until"
+    )
+    assert shell.text("items", "list").startswith('code: {"otp": "1234"}\n')
+    assert "version 1 · " in shell.text("items", "history", "code")
+    assert shell.text("items", "namespaces") == "(this one)\n"
+    assert shell.text("items", "search", "1234") == "Nothing here is like that.\n"
+    assert shell.text("items", "delete", "code", "x", code=1) == "Deleted code\nThere was no x\n"
+    assert shell.text("items", "sweep") == "Erased 0 versions of items that had expired.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("put", "k", "[1]"), 2),
+        (("put", "k", "{"), 2),
+        (("put", "k", '{"a": NaN}'), 2),
+        (("put", "k", "{}", "--ttl", "5"), 2),
+        (("put", "k", "{}", "--ttl", "0s"), 2),
+        (("put", "k", "{}", "--index", "a", "--no-index"), 2),
+        (("put", "k", "{}", "--expect", "3"), 4),
+        (("get", "k"), 3),
+        (("history", "k"), 3),
+        (("list", "--where", '{"a": {"near": 1}}'), 2),
+    ],
+)
+def test_what_items_refuse(shell: Shell, arguments: tuple[str, ...], code: int) -> None:
+    assert shell.error("items", *arguments, code=code)["message"]
+
+
+def test_a_forgotten_item_is_proved_gone(shell: Shell) -> None:
+    item = shell.json("items", "put", "prefs", '{"food": "cardamom in the evening"}', "--no-index")["item"]
+    assert shell.json("forget", "--record", item["id"], "--yes")["verification"]["hits"] == []
+    assert shell.json("items", "list") == {"items": []}
+
+
 def test_help_imports_nothing_heavy() -> None:
     heavy = {"numpy", "apsw", "onnxruntime", "tokenizers", "rich", "anyio", "bethink.memory", "bethink.retrieval"}
     code = (
@@ -173,6 +228,11 @@ def test_version() -> None:
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
+        (["episodes"], {"task", "episodes"}),
+        (["episodes", "move", "--outcome", "success", "--since", "2026-03-01T00:00:00Z"], {"task", "episodes"}),
+        (["episode", "Move.", "--outcome", "partial", "--tool", "psql", "--cost", "0.5"], {"episode"}),
+        (["reflect"], {"due"}),
+        (["reflect", "--due", "--every", "1", "--below"], {"ended"}),
         (["check"], {"sound", "problems"}),
         (["stats"], {"db", "namespace", "recall", "stats", "spaces", "usage"}),
         (["usage"], {"namespace", "thread", "usage"}),
@@ -678,3 +738,41 @@ def test_what_follows_a_benchmark_is_handed_to_it(monkeypatch: pytest.MonkeyPatc
     assert CliRunner().invoke(app, ["bench", "append", "--seconds", "2"]).exit_code == 7
     assert CliRunner().invoke(app, ["bench", "locomo", "data.json", "--k", "10"]).exit_code == 7
     assert given == [["--seconds", "2"], ["data.json", "--k", "10"]]
+
+
+# -- episodes and sessions ------------------------------------------------------------------------------------------------
+
+
+def test_an_episode_is_kept_replaced_and_found(shell: Shell) -> None:
+    first = shell.json("episode", "Move the billing service", "--outcome", "success", "--tool", "psql")["episode"]
+    again = ("--outcome", "failure", "--feedback", "Lost a day.", "--replaces", first["id"])
+    second = shell.json("episode", "Move the billing service", *again)["episode"]
+    assert [each["id"] for each in shell.json("episodes", "move billing")["episodes"]] == [second["id"]]
+    assert shell.json("episodes", "move billing", "--outcome", "success")["episodes"] == []
+    assert "Lost a day." in shell.text("episodes", "--since", "2020-01-01T00:00:00Z")
+    assert shell.json("episodes", "--until", "2020-01-01T00:00:00Z")["episodes"] == []
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-03-01T00:00:00"])
+def test_a_time_that_is_none_or_has_no_zone_is_refused(shell: Shell, time: str) -> None:
+    assert shell.error("episodes", "--since", time, code=2)["field"] == "since"
+
+
+def test_sessions_that_are_due_are_shown_and_ended_once(shell: Shell) -> None:
+    shell.json("add", "work", "user", "Our goal is to ship the letter. We decided to use the post.")
+    assert [each["thread_id"] for each in shell.json("reflect", "--every", "1")["due"]] == ["work"]
+    assert "work" in shell.text("reflect", "--every", "1")
+    (ended,) = shell.json("reflect", "--due", "--every", "1")["ended"]
+    assert ended["episode"]["task"] == "ship the letter"
+    assert shell.text("reflect", "--due", "--every", "1") == "No session is due.\n"
+
+
+def test_what_a_forgotten_entry_was_made_into_is_verified_too(shell: Shell) -> None:
+    shell.json("add", "work", "user", "Hello!")
+    shell.json("state", "work", "--goal", "ship the chartreuse letter", "--done", "wrote it")
+    shell.json("end", "work")
+    goal = shell.json("state", "work")["state"]["goal"]
+    forgotten = shell.json("forget", "--record", goal["id"], "--yes")
+    assert len(forgotten["receipt"]["record_ids"]) == 2
+    assert forgotten["verification"]["hits"] == []
+    assert shell.json("verify", "chartreuse")["clean"]

@@ -6,6 +6,7 @@
     open        what a new process pays: import, opening, the first recall
     growth      what a turn and an append cost as a conversation grows
     insights    what is known of people, beside evidence and the observations of a data set
+    year        what the end of a session costs as sessions add up
     facts       numbers, dates and names that survive folding
     locomo, longmemeval, beam
                 how often recall finds the evidence of a question, beside others

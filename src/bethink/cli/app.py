@@ -15,7 +15,9 @@ from bethink.cli.commands import (
     context,
     database,
     demo,
+    episodes,
     forgetting,
+    items,
     keeping,
     profile,
     recall,
@@ -97,7 +99,9 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
+episodes.register(app)
 forgetting.register(app)
 usage.register(app)
 database.register(app)
+app.add_typer(items.app, name="items")
 app.add_typer(bench.app, name="bench")

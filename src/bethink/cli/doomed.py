@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import NotFound
-from bethink.records import StateEntry, Summary
+from bethink.items.text import strings_of
+from bethink.records import Episode, ItemVersion, StateEntry, Summary
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, Verification
+from bethink.storage.derive import made_of
 
 if TYPE_CHECKING:
     from bethink.memory import Memory
@@ -65,10 +67,14 @@ def message(memory: Memory, store: Store, message_id: str) -> Doomed:
 
 
 def record(memory: Memory, record_id: str) -> Doomed:
-    """A record, by its id or its short mark."""
+    """A record, by its id or its short mark; of a version of an item, all of its key."""
     mark = record_id.removeprefix("[").removesuffix("]").removeprefix("mem:")
-    texts = [words for known in _records(memory) if known.id.endswith(mark) for words in _said_of(known)]
-    return Doomed(f"record {mark}", _distinct(texts))
+    known_here, versions = _records(memory), _versions(memory)
+    named = [known.id for known in known_here if known.id.endswith(mark)]
+    keys = {known.key for known in versions if known.id.endswith(mark)}
+    going = [known for known in known_here if known.id in named or made_of(known, named)]
+    going += [known for known in versions if known.key in keys]
+    return Doomed(f"record {mark}", _distinct(words for known in going for words in _said_of(known)))
 
 
 def thread(memory: Memory, thread_id: str) -> Doomed:
@@ -91,8 +97,9 @@ def namespace(memory: Memory, store: Store) -> Doomed:
         for info in threads
         for words in _words(store.read(Read(namespace=info.namespace, thread_id=info.thread_id)).messages)
     ]
-    texts += [words for known in _records(memory, below=True) for words in _said_of(known)]
-    what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes and insights"
+    known = [*_records(memory, below=True), *_versions(memory, below=True)]
+    texts += [words for each in known for words in _said_of(each)]
+    what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes, insights and items"
     return Doomed(what, _distinct(texts))
 
 
@@ -142,23 +149,40 @@ def _records(memory: Memory, *, below: bool = False) -> list[AnyRecord]:
     return [*memory.records(current=False, below=below), *memory.records("state", current=False, below=below)]
 
 
+def _versions(memory: Memory, *, below: bool = False) -> list[ItemVersion]:
+    """All versions of items, those that have expired included: they are in the file."""
+    found = memory._engine.records(Scope(memory.namespace, below), kinds=("item",), current=False)
+    return [stored.record for stored in found if isinstance(stored.record, ItemVersion)]
+
+
 def _said_of(known: AnyRecord) -> Iterator[str]:
     yield known.text
+    if isinstance(known, ItemVersion):
+        yield known.key
+        yield from strings_of(known.value)
     if isinstance(known, StateEntry):
         yield from (known.because, known.ref)
+    if isinstance(known, Episode):
+        yield from (known.task, known.approach, known.feedback)
 
 
 def _derived(records: Sequence[AnyRecord], members: dict[str, Message], thread_id: str = "") -> Iterator[str]:
     """What records say on the strength of these messages, and of the state of a thread what was set by hand: of a summary only
     the lines that rest on them.
     """
+    entries = [known.id for known in records if isinstance(known, StateEntry) and _rests_on(known, members)]
     for known in records:
         if isinstance(known, Summary):
             yield from (line.text for line in known.lines if not members.keys().isdisjoint(line.sources))
             continue
         worded = [source.text for source in known.sources if source.message_id in members]
-        if worded or (isinstance(known, StateEntry) and known.thread_id == thread_id):
+        of_thread = isinstance(known, StateEntry | Episode) and known.thread_id == thread_id != ""
+        if worded or of_thread or made_of(known, entries):
             yield from (*_said_of(known), *worded)
+
+
+def _rests_on(known: AnyRecord, members: dict[str, Message]) -> bool:
+    return any(source.message_id in members for source in known.sources)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

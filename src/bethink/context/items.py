@@ -1,7 +1,19 @@
-"""What may stand in the memory block: one `Item` a line, and how a line is written.
+"""What may stand in the memory block: one `Item` a line, how a line is written, and the headings that lines stand under.
 
-Recalled text is data. It is folded into one line, its markup is escaped so that it cannot close the block it stands in, and
-it carries who said it and when; a record also carries the mark by which a reply can cite it.
+    <recalled>
+    2023-05-08:
+    - Caroline: I went to a support group yesterday.
+    - Melanie: How was it?
+    2023-06-09:
+    - moved to Ghent (user) [mem:1f0a9c3e]
+    </recalled>
+
+Recalled text is data. It is folded into one line and its markup is escaped, so that it cannot close the block it stands in or
+begin a line of its own; a line begins with "- " and a heading never does. A line says who said it; a record, which puts what
+was said in other words, has that behind it, with the mark by which a reply can cite it.
+
+When it was said stands once above the lines of a day that follow each other in a section. The first of them counts the tokens
+of the heading as its own (`headed`), so that the tokens of lines are all that the section counts.
 """
 
 from __future__ import annotations
@@ -11,6 +23,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -29,6 +42,8 @@ __all__ = [
     "SectionName",
     "Shown",
     "handle",
+    "headed",
+    "heading_of",
     "item_of_message",
     "item_of_node",
     "item_of_record",
@@ -69,6 +84,9 @@ _PREFACE = (
     "Cite a line you use by its [mem:...] mark."
 )
 _RECALLED_LINE_TOKENS = 120
+_NEXT = "-"
+_heading = attrgetter("heading")
+replace = msgspec.structs.replace
 _INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -97,12 +115,19 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
-    """An item as its line in the block, the tokens of that line, and how a receipt names it."""
+    """An item as its line in the block, and how a receipt names it.
+
+    Attributes:
+        tokens: of the line; in a block (see `headed`) with those of a heading that it stands first under.
+        heading: of the day on which it was said; `heading_tokens` of that line alone.
+    """
 
     item: Item
     line: str
     tokens: int
     named: ReceiptLine
+    heading: str
+    heading_tokens: int
 
 
 def handle(record_id: str) -> str:
@@ -116,7 +141,7 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         of="record",
         id=record.id,
         text=line_of_entry(record) if isinstance(record, StateEntry) else record.text,
-        at=record.valid_from or record.recorded_at,
+        at=record.valid_from or record.at,
         trust=record.trust,
         reason=reason,
         scores=dict(scores or {}),
@@ -203,16 +228,27 @@ def plain(text: str) -> str:
 
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
-    return line_from(item.text, item.of, item.id, item.at, item.trust, item.speaker, item.changed)
+    return line_from(item.text, item.of, item.id, item.trust, item.speaker, item.changed)
 
 
-def line_from(text: str, of: str, thing_id: str, at: datetime, trust: Trust, speaker: str, changed: str) -> str:
+def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, changed: str) -> str:
     """The same from the fields of an item that are in its line."""
-    unverified = ", unverified" if trust in ("tool", "external") and of != "node" else ""
-    since = f", since then: {plain(changed)}" if changed else ""
-    mark = f" [mem:{handle(thing_id)}]" if of == "record" else ""
-    who = (speaker and plain(speaker)) or trust
-    return f"- {plain(text)} ({who}, {at.date().isoformat()}{unverified}{since}){mark}"
+    who = plain(speaker) if speaker else ""
+    line = f"- {who}: {plain(text)}" if who else f"- {plain(text)}"
+    about: list[str] = [] if who else [trust]
+    if trust in ("tool", "external") and of != "node":
+        about.append("unverified")
+    if changed:
+        about.append(f"since then: {plain(changed)}")
+    if about:
+        line = f"{line} ({', '.join(about)})"
+    # A text of invisible characters alone leaves nothing behind the name.
+    return f"{line} [mem:{handle(thing_id)}]" if of == "record" else line.rstrip()
+
+
+def heading_of(at: datetime) -> str:
+    """The line that what was said on a day stands under."""
+    return f"{at.date().isoformat()}:"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
@@ -222,7 +258,8 @@ def shown(item: Item, counter: TokenCounter) -> Shown:
 
 def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
     """The same with its line, which is known."""
-    tokens = counter.count(line) + 1
+    tokens = _tokens(line, counter)
+    heading = heading_of(item.at)
     named = ReceiptLine(
         section=item.section,
         of=item.of,
@@ -234,7 +271,26 @@ def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
         changed_by=item.changed_by,
         scores=item.scores,
     )
-    return Shown(item, line, tokens, named)
+    return Shown(item, line, tokens, named, heading, _tokens(heading, counter))
+
+
+def _tokens(line: str, counter: TokenCounter) -> int:
+    """Of a line among others. Many vocabularies have a break in one token with the mark before it, never with a line behind."""
+    return counter.count(f"{line}\n{_NEXT}") - counter.count(_NEXT)
+
+
+def headed(block: Sequence[Shown]) -> tuple[Shown, ...]:
+    """The lines of a block, each that stands first under a heading with the tokens of that."""
+    found: list[Shown] = []
+    for _, lines in groupby(block, key=_section_of):
+        for _, (first, *others) in groupby(lines, key=_heading):
+            tokens = first.tokens + first.heading_tokens
+            found += [replace(first, tokens=tokens, named=replace(first.named, tokens=tokens)), *others]
+    return tuple(found)
+
+
+def _section_of(line: Shown) -> SectionName:
+    return line.item.section
 
 
 def tag_of(section: SectionName) -> str:
@@ -242,15 +298,14 @@ def tag_of(section: SectionName) -> str:
     return section.replace(" ", "_")
 
 
-def _section_of(line: Shown) -> SectionName:
-    return line.item.section
-
-
 def memory_lines(block: Sequence[Shown]) -> list[str]:
     """The lines of the message that carries the block, in order. None is empty, or begins or ends with white space."""
     parts = ["<memory>", _PREFACE]
     for name, lines in groupby(block, key=_section_of):
-        parts += [f"<{tag_of(name)}>", *[each.line for each in lines], f"</{tag_of(name)}>"]
+        parts.append(f"<{tag_of(name)}>")
+        for heading, of_day in groupby(lines, key=_heading):
+            parts += [heading, *[each.line for each in of_day]]
+        parts.append(f"</{tag_of(name)}>")
     parts.append("</memory>")
     return parts
 

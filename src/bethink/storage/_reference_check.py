@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, ItemVersion, StateEntry, Summary
+from bethink.storage._reference_items import versions
 from bethink.storage._reference_state import Key, State, Thread, Unit, call_states, covered_seqs, current_nodes
 from bethink.storage.base import Problem
 from bethink.values import Namespace
@@ -88,10 +89,29 @@ def _of_record(state: State, namespace: Namespace, record: AnyRecord) -> Iterato
         yield "rests on a message that is not there"
     if isinstance(record, StateEntry) and (namespace, record.thread_id) not in state.threads:
         yield "is of the state of a thread that is not there"
+    if isinstance(record, Episode):
+        if record.thread_id and (namespace, record.thread_id) not in state.threads:
+            yield "is of a thread that is not there"
+        if any((namespace, entry) not in state.records for entry in record.entries):
+            yield "was made of an entry that is not there"
     if record.superseded_by is not None and (namespace, record.superseded_by) not in state.records:
         yield "is superseded by a record that is not there"
     if record.superseded_by is not None and record.current:
         yield "is current and superseded"
+    if isinstance(record, ItemVersion):
+        yield from _of_item(state, namespace, record)
+
+
+def _of_item(state: State, namespace: Namespace, item: ItemVersion) -> Iterator[str]:
+    held = versions(state, namespace, item.key)
+    if [each.current for each in held] != [False] * (len(held) - 1) + [True]:
+        yield "is of an item whose highest version is not its current one"
+    if len({each.version for each in held}) != len(held):
+        yield "is of an item with a version twice"
+    if not item.current and any(
+        (unit.namespace, unit.id, unit.seq) == (namespace, item.id, 0) for unit in state.units.values()
+    ):
+        yield "is a former version that can be found"
 
 
 def _of_unit(state: State, unit: Unit) -> Iterator[str]:

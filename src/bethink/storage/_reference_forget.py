@@ -17,10 +17,20 @@ from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
+from bethink.storage._reference_items import expired, with_other_versions
 from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
-from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
+from bethink.storage.derive import (
+    made_of,
+    nodes_without,
+    receipt_shows,
+    record_without,
+    rehomed,
+    reopened,
+    terms_of,
+    thread_of,
+)
 from bethink.threads import HANDOFF
 from bethink.values import Namespace
 
@@ -85,17 +95,20 @@ def forget(state: State, request: Forget) -> ForgetReceipt:
 
 def _named(state: State, request: Forget) -> _Gone:
     """What the request names, or NotFound: the messages with their groups, the threads, the records."""
-    if sum(name is not None for name in (request.message_id, request.record_id, request.thread_id)) > 1:
-        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id", "make one call for each")
+    given = [name for name in (request.message_id, request.record_id, request.thread_id) if name is not None]
+    if len(given) + request.expired > 1:
+        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id, expired", "make one call for each")
     scope = request.scope
     threads = {key: row.value for key, row in state.threads.items() if in_scope(key[0], scope)}
     records = {key for key in state.records if in_scope(key[0], scope)}
 
+    if request.expired:
+        return _Gone(messages={}, threads=set(), records=expired(state, request))
     if request.record_id is not None:
         named = {key for key in records if key[1] == request.record_id}
         if not named:
             raise NotFound(f"record {request.record_id!r} is not in this scope")
-        return _Gone(messages={}, threads=set(), records=named)
+        return _Gone(messages={}, threads=set(), records=with_other_versions(state, named))
     if request.message_id is not None:
         if not any(message.id == request.message_id for thread in threads.values() for message in thread.messages):
             raise NotFound(f"message {request.message_id!r} is not in this scope")
@@ -204,6 +217,15 @@ def _drop_records(state: State, gone: _Gone) -> None:
             if left is not at_home:
                 gone.changed.add(key)
             state.put_record(namespace, left)
+    _drop_made_of(state, gone)
+
+
+def _drop_made_of(state: State, gone: _Gone) -> None:
+    """Episodes that were made of an entry of a state that went."""
+    for key, row in list(state.records.items()):
+        if made_of(row.value, {entry for namespace, entry in gone.entries if namespace == key[0]}):
+            gone.records.add(key)
+            state.drop_record(key)
 
 
 def _line_count(record: AnyRecord | None) -> int:

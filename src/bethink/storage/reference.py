@@ -8,6 +8,7 @@
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
       _reference_marks          tiers and scores beside messages
+      _reference_items          JSON under keys
       _reference_forget         what goes with what
       _reference_scan           everything, page by page
       _reference_check          what must always hold
@@ -20,6 +21,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 import msgspec
 
@@ -28,10 +30,11 @@ from bethink.errors import BethinkError, Conflict, InvalidInput, NotFound, Store
 from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
+from bethink.storage._reference_items import count_items, expired, item_namespaces, keep_items, list_items, refresh_items
 from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
 from bethink.storage._reference_scan import everything, scan, stats
@@ -59,14 +62,18 @@ from bethink.storage.base import (
     ForgetReceipt,
     Found,
     Get,
+    KeepItems,
     Lease,
+    ListItems,
     Mark,
     Page,
     Problem,
     Prune,
+    Purpose,
     Put,
     Read,
     Refine,
+    RefreshItems,
     Release,
     Retire,
     Save,
@@ -75,12 +82,13 @@ from bethink.storage.base import (
     Search,
     Space,
     Stats,
+    StoredItem,
     StoredMessage,
     StoredRecord,
     Transcript,
     Verification,
 )
-from bethink.storage.derive import nodes_within, states_within, terms_of
+from bethink.storage.derive import nodes_within, refuse_item, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
 from bethink.storage.vectors import check_tokens, check_vectors
 from bethink.threads import ThreadInfo, place
@@ -166,6 +174,30 @@ class ReferenceStore:
     def prune(self, request: Prune, /) -> tuple[str, ...]:
         with self._writing() as state:
             return prune(state, request)
+
+    def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]:
+        with self._writing() as state:
+            return keep_items(state, request)
+
+    def refresh_items(self, request: RefreshItems, /) -> int:
+        with self._writing() as state:
+            return refresh_items(state, request)
+
+    def list_items(self, request: ListItems, /) -> tuple[StoredItem, ...]:
+        with self._reading() as state:
+            return list_items(state, request)
+
+    def count_items(self, request: ListItems, /) -> int:
+        with self._reading() as state:
+            return count_items(state, request)
+
+    def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
+        with self._reading() as state:
+            return item_namespaces(state, scope, at)
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        with self._reading() as state:
+            return bool(expired(state, Forget(scope=scope, at=at)))
 
     def search(self, request: Search, /) -> Found:
         with self._reading() as state:
@@ -403,16 +435,24 @@ def _get(state: State, request: Get) -> Fetched:
 
 def _acquire(state: State, request: Acquire) -> Lease:
     thread = state.thread(request.namespace, request.thread_id)
-    lease = granted(thread.lease, request)
-    state.put_thread(replace(thread, lease=lease))
+    lease = granted(_last_lease(thread, request.purpose), request)
+    state.put_thread(_leased(thread, lease))
     return lease
+
+
+def _last_lease(thread: Thread, purpose: Purpose) -> Lease | None:
+    return thread.lease if purpose == "turn" else thread.reflecting
+
+
+def _leased(thread: Thread, lease: Lease) -> Thread:
+    return replace(thread, lease=lease) if lease.purpose == "turn" else replace(thread, reflecting=lease)
 
 
 def _release(state: State, lease: Lease) -> None:
     row = state.threads.get((lease.namespace, lease.thread_id))
-    left = None if row is None else given_back(row.value.lease, lease)
+    left = None if row is None else given_back(_last_lease(row.value, lease.purpose), lease)
     if row is not None and left is not None:
-        state.put_thread(replace(row.value, lease=left))
+        state.put_thread(_leased(row.value, left))
 
 
 # -- put ------------------------------------------------------------------------------------------------------------------
@@ -468,8 +508,12 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
 
 
 def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
-    if isinstance(record, StateEntry):
+    refuse_item(record)
+    if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
         state.thread(namespace, record.thread_id)
+    if isinstance(record, Episode):
+        for entry in record.entries:
+            state.record(namespace, entry)
     cited = [(source.thread_id, source.message_id) for source in record.sources]
     if isinstance(record, Summary):
         cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]
@@ -493,8 +537,9 @@ def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
 
 def _retire(state: State, namespace: Namespace, retire: Retire) -> None:
     record = state.record(namespace, retire.record_id)
+    refuse_item(record)
     if retire.superseded_by is not None:
-        state.record(namespace, retire.superseded_by)
+        refuse_item(state.record(namespace, retire.superseded_by))
     if record.current:
         closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
         state.put_record(namespace, closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to))
@@ -502,6 +547,7 @@ def _retire(state: State, namespace: Namespace, retire: Retire) -> None:
 
 def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
     record = state.record(namespace, cite.record_id)
+    refuse_item(record)
     last = max(record.last_accessed or cite.at, cite.at)
     state.put_record(namespace, replace(record, access_count=record.access_count + 1, last_accessed=last))
 

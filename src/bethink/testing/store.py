@@ -18,7 +18,9 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_episodes",
     "_in_view",
+    "_items",
     "_filters",
     "_marks",
     "_spaces",
@@ -36,10 +38,12 @@ from bethink.testing._contract_checkpoints import (  # noqa: E402
     PruneContract,
     SaveContract,
 )
+from bethink.testing._contract_episodes import EpisodeContract  # noqa: E402
 from bethink.testing._contract_filters import FilterContract, FilterFieldContract, FilterMetadataContract  # noqa: E402
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
 from bethink.testing._contract_in_view import InViewContract  # noqa: E402
+from bethink.testing._contract_items import ForgetItemContract, ItemContract, ItemLifeContract, ItemSearchContract  # noqa: E402
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_marks import MarkContract  # noqa: E402
@@ -87,9 +91,14 @@ class StoreContract(
     PruneContract,
     CheckpointForkContract,
     ForgetCheckpointContract,
+    EpisodeContract,
     StateContract,
     ForgetStateContract,
     ForkStateContract,
+    ItemContract,
+    ItemLifeContract,
+    ItemSearchContract,
+    ForgetItemContract,
     TokenContract,
     UsageContract,
     WholeStoreContract,

@@ -11,6 +11,7 @@ returned has been committed. Options are added as fields with defaults, so a bac
     mark     tiers and scores beside messages                     release  give back a turn
     save     a checkpoint of a thread                             check    list what is inconsistent
     acquire  a turn of a thread, for a while                      revision, speakers, stats, close
+    keep_items, refresh_items, list_items, count_items, item_namespaces, has_expired: JSON under keys
     bind_embedder, fill_space, switch_space, sweep, spaces: whose vectors there are
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
@@ -33,6 +34,7 @@ makes them is its own affair, but what was committed is found by the next search
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from bethink.checkpoints import Checkpoint
@@ -41,15 +43,16 @@ from bethink.models import Fingerprint
 from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
+from bethink.storage.base.items import ItemChange, KeepItems, ListItems, RefreshItems, StoredItem
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
-from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
+from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, InView, Search
 from bethink.storage.base.spaces import Space
 from bethink.storage.base.summaries import Attempt, FailureReason, Refine
 from bethink.storage.base.threads import Append, Appended, Fold, Read, Transcript
-from bethink.storage.base.turns import Acquire, Lease, Release
+from bethink.storage.base.turns import Acquire, Lease, Purpose, Release
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -64,6 +67,7 @@ __all__ = [
     "Compare",
     "Contains",
     "Cursor",
+    "Due",
     "Exists",
     "FailureReason",
     "Fetched",
@@ -75,7 +79,10 @@ __all__ = [
     "Get",
     "In",
     "InView",
+    "ItemChange",
+    "KeepItems",
     "Lease",
+    "ListItems",
     "Mark",
     "Not",
     "Or",
@@ -83,9 +90,11 @@ __all__ = [
     "Pending",
     "Problem",
     "Prune",
+    "Purpose",
     "Put",
     "Read",
     "Refine",
+    "RefreshItems",
     "Release",
     "Retire",
     "Save",
@@ -96,6 +105,7 @@ __all__ = [
     "Space",
     "Stats",
     "Store",
+    "StoredItem",
     "StoredMessage",
     "StoredRecord",
     "TokenVectors",
@@ -139,6 +149,24 @@ class Store(Protocol):
 
     def prune(self, request: Prune, /) -> tuple[str, ...]: ...
 
+    def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]: ...
+
+    def refresh_items(self, request: RefreshItems, /) -> int: ...
+
+    def list_items(self, request: ListItems, /) -> tuple[StoredItem, ...]: ...
+
+    def count_items(self, request: ListItems, /) -> int:
+        """How many `list_items` finds, whatever its limit and offset."""
+        ...
+
+    def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
+        """The namespaces of the scope that have an item which has not expired by `at`, sorted."""
+        ...
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        """Whether the scope has versions of items that have expired by `at` and have not been removed."""
+        ...
+
     def search(self, request: Search, /) -> Found: ...
 
     def forget(self, request: Forget, /) -> ForgetReceipt: ...
@@ -146,7 +174,8 @@ class Store(Protocol):
     def scan(self, request: Scan, /) -> Page: ...
 
     def revision(self, namespace: Namespace, /) -> int:
-        """A number that grows with every change of the records of this namespace (put, retire, cite, sources, forget).
+        """A number that grows with every change of the records of this namespace (put, retire, cite, sources, forget), items
+        aside.
 
         Equal numbers mean equal records. It may grow without a change, and never falls, also when the namespace is forgotten
         and used again. Cheap: one row.

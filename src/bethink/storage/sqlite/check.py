@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bethink.errors import CorruptStore, StoreError
-from bethink.records import Summary
+from bethink.records import Episode, Summary
 from bethink.storage.base import Problem
 from bethink.storage.derive import speaker_of, thread_of
-from bethink.storage.sqlite import checkpoints
+from bethink.storage.sqlite import checkpoints, items
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import Queries, q, statements
 from bethink.storage.sqlite.values import decode_call, decode_message, decode_node, decode_receipt, decode_record, decode_usage
@@ -44,6 +44,7 @@ def check(database: Database) -> list[Problem]:
     found += _of_receipts(database)
     found += _of_usage(database)
     found += checkpoints.problems(database)
+    found += items.problems(database)
     return [*found, *_of_vectors(database)]
 
 
@@ -142,6 +143,9 @@ def _of_records(database: Database) -> Iterator[Problem]:
         cited = {(source.thread_id, source.message_id) for source in record.sources}
         if isinstance(record, Summary):
             cited |= {(record.thread_id, message_id) for line in record.lines for message_id in line.sources}
+        made_of = record.entries if isinstance(record, Episode) else ()
+        if not all(database.execute(q.find_record, (entry, namespace)) for entry in made_of):
+            yield Problem("was made of an entry that is not there", where)
         found = {row[0] for pair in sorted(cited) for row in database.execute(q.find_message, (namespace, *pair))}
         if len(found) < len(cited):
             yield Problem("rests on a message that is not there", where)

@@ -52,6 +52,8 @@ _KEPT = 8_192
 _LONGEST_KEPT = 20_000
 """Bytes of a row."""
 _FASTEST = 1
+_ITEM = b'{"kind":"item"'
+"""So begins what holds a value that whoever is given it can change."""
 _UNREADABLE = "a row of the database cannot be read — run `bethink check`"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -89,7 +91,7 @@ def micros(at: datetime) -> int:
 
 def moment(value: int) -> datetime:
     """The aware UTC datetime of so many microseconds since 1970."""
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + timedelta(0, 0, value)
 
 
 def path_of(namespace: Namespace) -> str:
@@ -159,7 +161,7 @@ def decode_said(body: bytes) -> Message:
 
 def decode_record(body: bytes) -> AnyRecord:
     """A record, likewise kept: a profile is read at every context, and a record's row changes seldom."""
-    return _record(body) if is_unchanging(body) else _record.__wrapped__(body)
+    return _record(body) if is_unchanging(body) and not body.startswith(_ITEM) else _record.__wrapped__(body)
 
 
 @lru_cache(maxsize=_KEPT)
