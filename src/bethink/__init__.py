@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ThreadBusy,
     )
     from bethink.handoffs import Handoff
+    from bethink.insights.differences import Changed, Diff, HistoryEntry, HistoryEvent
     from bethink.insights.state.values import Artifact, Entry, State
     from bethink.items import FoundItem, Item, ItemPut
     from bethink.items.async_handle import AsyncItems
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from bethink.storage.base import (
         And,
         Attempt,
+        Change,
         Compare,
         Contains,
         Exists,
@@ -109,6 +111,8 @@ __all__ = [
     "BethinkError",
     "BudgetError",
     "Chain",
+    "Change",
+    "Changed",
     "Checkpoint",
     "CheckpointInfo",
     "Compare",
@@ -118,6 +122,7 @@ __all__ = [
     "ContextLine",
     "CorruptStore",
     "Decision",
+    "Diff",
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
@@ -130,6 +135,8 @@ __all__ = [
     "FoundItem",
     "Handoff",
     "Hierarchy",
+    "HistoryEntry",
+    "HistoryEvent",
     "Hit",
     "Hybrid",
     "ImportFailed",
@@ -173,6 +180,7 @@ __all__ = [
     "ProfileEntry",
     "ProfilePreview",
     "Prompt",
+    "Proposal",
     "Ranker",
     "RecallResult",
     "RefineReport",
@@ -258,6 +266,7 @@ _HOMES = {
         "ThreadBusy",
     ),
     "handoffs": ("Handoff",),
+    "insights.differences": ("Changed", "Diff", "HistoryEntry", "HistoryEvent"),
     "insights.state.values": ("Artifact", "Entry", "State"),
     "items": ("FoundItem", "Item", "ItemPut"),
     "items.async_handle": ("AsyncItems",),
@@ -272,7 +281,7 @@ _HOMES = {
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Proposal", "Source", "StateEntry", "Summary"),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
@@ -285,6 +294,7 @@ _HOMES = {
     "storage.base": (
         "And",
         "Attempt",
+        "Change",
         "Compare",
         "Contains",
         "Exists",

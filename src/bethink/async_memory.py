@@ -31,12 +31,12 @@ from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, RecordKind, Summary
+from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.steps.reflect import Reflection
-from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.storage.base import Appended, Change, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
@@ -47,6 +47,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.insights.differences import Diff, HistoryEntry
     from bethink.items.async_handle import AsyncItems
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
@@ -234,8 +235,21 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> RecallResult:
-        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+        return await _hop(
+            self._sync.recall,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
 
     async def why(
         self,
@@ -269,8 +283,31 @@ class AsyncMemory:
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         return await _hop(self._sync.retrieve, query, k, where=where)
 
-    async def profile(self, subject: str = "user") -> Profile:
-        return await _hop(self._sync.profile, subject)
+    async def profile(
+        self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None
+    ) -> Profile:
+        return await _hop(self._sync.profile, subject, as_of=as_of, valid_at=valid_at)
+
+    async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
+        return await _hop(self._sync.history, item, subject=subject)
+
+    async def pending(self) -> list[Proposal]:
+        return await _hop(self._sync.pending)
+
+    async def approve(self, *proposals: str) -> list[AnyRecord]:
+        return await _hop(self._sync.approve, *proposals)
+
+    async def reject(self, *proposals: str) -> list[Proposal]:
+        return await _hop(self._sync.reject, *proposals)
+
+    async def changes(self, since: datetime | None = None) -> list[Change]:
+        return await _hop(self._sync.changes, since)
+
+    async def undo(self, change: str) -> Change:
+        return await _hop(self._sync.undo, change)
+
+    async def diff(self, since: datetime, until: datetime | None = None) -> Diff:
+        return await _hop(self._sync.diff, since, until)
 
     async def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         return await _hop(self._sync.records, kind, current=current, below=below)

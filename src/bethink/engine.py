@@ -50,7 +50,7 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 SESSIONS = 32
 """Ended sessions that a context looks back at; older ones are recalled."""
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state")
+_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -431,7 +431,7 @@ class Engine:
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
         with self.telemetry.span("store", namespace=namespace, records=len(records)):
-            self.store.put(Put(namespace=namespace, records=records))
+            self.store.put(Put(namespace=namespace, records=records, at=self.clock.now()))
 
 
 class _Last(Generic[_K, _V]):

@@ -5,6 +5,7 @@
             ├─ Summary    of a thread that was ended
             ├─ Episode    a piece of work, and how it went
             ├─ StateEntry one thing that the state of a thread's work is made of
+            ├─ Proposal   what waits for somebody's word before it is known (`Settings.review`)
             └─ ItemVersion what a key of a namespace held, from one `put` to the next
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
@@ -39,6 +40,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Polarity",
+    "Proposal",
     "Receipt",
     "ReceiptLine",
     "Record",
@@ -54,7 +56,7 @@ Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Outcome: TypeAlias = Literal["success", "partial", "failure", "unknown"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "item"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "proposal", "item"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "goal", "plan", "decision", "relation", "event", "skill"]
 
@@ -117,7 +119,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"`, `"summary"`, `"episode"`, `"state"` or `"item"`."""
+        """`"note"`, `"insight"`, `"summary"`, `"episode"`, `"state"`, `"proposal"` or `"item"`."""
         raise NotImplementedError("a Record is always one of its kinds")
 
     @property
@@ -261,6 +263,24 @@ class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="sta
         return "state"
 
 
+class Proposal(Record, frozen=True, kw_only=True, omit_defaults=True, tag="proposal"):
+    """An insight, session summary or episode that is to be known once somebody approves it. It waits while it is current; its
+    reason says what came of it.
+
+    It is in no profile, recall or context. Text, trust and sources are those of what it proposes, and it is forgotten with
+    those as that would be.
+
+    Attributes:
+        proposed: as it was drawn; `recorded_at` of what comes of it is the time of the approval.
+    """
+
+    proposed: Insight | Summary | Episode
+
+    @property
+    def kind(self) -> RecordKind:
+        return "proposal"
+
+
 class ItemVersion(Record, frozen=True, kw_only=True, omit_defaults=True, tag="item"):
     """What a key of a namespace held from one `put` to the next. `text` is what search reads of it, if anything.
 
@@ -292,7 +312,7 @@ class ItemVersion(Record, frozen=True, kw_only=True, omit_defaults=True, tag="it
         return self.expires_at is None or self.expires_at > at
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry | ItemVersion
+AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry | Proposal | ItemVersion
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -163,6 +163,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             fold than a short one, and is caught up with by and by.
         importance: who says how much a message matters (see `Tiers`): rules, or the language model ("model"), which is asked
             for many messages at once, whenever it is asked for summaries. What it has not scored yet goes by the rules.
+        review: what would come to be known by itself (insights, session summaries, episodes) waits until somebody approves it
+            (see `Memory.pending`). Nothing is archived meanwhile.
         summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
             conversation.
         summary_instructions: what a model's summaries are to mind besides.
@@ -196,6 +198,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     refine: Literal["background", "manual"] = "background"
     refine_limit: int = 8
     importance: Literal["rules", "model"] = "rules"
+    review: bool = False
     summary_language: str = ""
     summary_instructions: str = ""
 

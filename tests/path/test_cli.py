@@ -28,6 +28,7 @@ VERBS = (
     *("state", "handoff"),
     *("summaries", "refine", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *("history", "diff", "pending", "approve", "reject", "changes", "undo"),
     *("episodes", "episode", "reflect"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
     *("items", "items put", "items get", "items search", "items list", "items delete", "items history"),

@@ -19,8 +19,10 @@ from bethink.cli.commands import (
     forgetting,
     items,
     keeping,
+    past,
     profile,
     recall,
+    review,
     state,
     summaries,
     threads,
@@ -99,6 +101,8 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
+past.register(app)
+review.register(app)
 episodes.register(app)
 forgetting.register(app)
 usage.register(app)

@@ -20,7 +20,7 @@ from bethink.storage.derive import made_of
 if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.messages import Message
-    from bethink.records import AnyRecord
+    from bethink.records import AnyRecord, RecordKind
     from bethink.storage.base import Store
 
 __all__ = ["Doomed", "Proof", "message", "namespace", "prove", "record", "thread"]
@@ -145,8 +145,10 @@ def _words(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _records(memory: Memory, *, below: bool = False) -> list[AnyRecord]:
-    """All records, those no longer current and the entries of states included."""
-    return [*memory.records(current=False, below=below), *memory.records("state", current=False, below=below)]
+    """All records, those no longer current, the entries of states and what waits to be approved included."""
+    kinds: tuple[RecordKind, ...] = ("state", "proposal")
+    more = [record for kind in kinds for record in memory.records(kind, current=False, below=below)]
+    return [*memory.records(current=False, below=below), *more]
 
 
 def _versions(memory: Memory, *, below: bool = False) -> list[ItemVersion]:

@@ -167,7 +167,8 @@ class _Book:
             insight,
             retired_at=self._now,
             superseded_by=by.id,
-            reason=f"{how}: {by.text}",
+            # Never the words of the other: they may be forgotten, and this stays.
+            reason=how,
             valid_to=max(ended, _began(insight)),
         )
 

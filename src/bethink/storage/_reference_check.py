@@ -29,6 +29,9 @@ def problems(state: State) -> list[Problem]:
     for number, (namespace, call) in state.calls.items():
         if (namespace, call.thread_id) not in state.threads:
             found.append(Problem("is of a thread that is not there", f"model call {number}"))
+    for number, (key, _) in state.versions.items():
+        if key not in state.records:
+            found.append(Problem("is of a record that is not there", f"version {number}"))
     for number, unit in state.units.items():
         found += (Problem(what, f"unit {number}") for what in _of_unit(state, unit))
     return found
@@ -53,6 +56,8 @@ def _of_thread(thread: Thread) -> Iterator[str]:
         yield "a tool result is without its call"
     if not set(seqs).issuperset([*thread.tiers, *thread.scores]):
         yield "has a tier or a score for a message that is not there"
+    if set(seqs) != set(thread.stored):
+        yield "does not know of each message when it was stored"
     yield from _of_nodes(thread, set(seqs), ids)
     checkpoints = [row.value for row in thread.checkpoints]
     known = {None, *(checkpoint.id for checkpoint in checkpoints)}

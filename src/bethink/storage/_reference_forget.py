@@ -20,7 +20,7 @@ from bethink.storage._reference_checkpoints import without
 from bethink.storage._reference_items import expired, with_other_versions
 from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
-from bethink.storage.base import Forget, ForgetReceipt
+from bethink.storage.base import Forget, ForgetReceipt, ForgottenCount
 from bethink.storage.derive import (
     made_of,
     nodes_without,
@@ -77,6 +77,7 @@ def forget(state: State, request: Forget) -> ForgetReceipt:
     _drop_units(state, gone)
     _reopen(state, gone)
     _drop_receipts(state, gone)
+    _count(state, gone, request)
     return ForgetReceipt(
         id=new_id(request.at),
         at=request.at,
@@ -184,7 +185,8 @@ def _drop_messages(state: State, gone: _Gone) -> None:
             info = replace(thread.info, count=len(messages))
             attempts = attempts_at(left, thread.attempts)
             left_of = replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints, attempts=attempts)
-            state.put_thread(without_marks(left_of, going))
+            stored = {seq: at for seq, at in thread.stored.items() if seq not in going}
+            state.put_thread(without_marks(replace(left_of, stored=stored), going))
 
 
 def _drop_records(state: State, gone: _Gone) -> None:
@@ -275,6 +277,21 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
             del state.receipts[key]
             state.usage.pop(key, None)
             gone.receipts += 1
+
+
+def _count(state: State, gone: _Gone, request: Forget) -> None:
+    """How much went from each namespace; of a scope that went, not even that. What has expired was not forgotten."""
+    if request.expired:
+        return
+    if request.message_id is request.record_id is request.thread_id is None:
+        state.changes = {n: each for n, each in state.changes.items() if not in_scope(each[0], request.scope)}
+        state.forgotten = {n: each for n, each in state.forgotten.items() if not in_scope(each[0], request.scope)}
+        return
+    for namespace in sorted({namespace for namespace, _ in [*gone.messages, *gone.records]}):
+        messages = gone.message_ids(namespace)
+        records = [key for key in gone.records if key[0] == namespace]
+        if messages or records:
+            state.forgotten[state.number()] = (namespace, ForgottenCount(request.at, len(messages), len(records)))
 
 
 def _above(namespace: Namespace) -> list[int]:

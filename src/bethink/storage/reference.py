@@ -75,6 +75,7 @@ from bethink.storage.base import (
     Refine,
     RefreshItems,
     Release,
+    Restore,
     Retire,
     Save,
     Scan,
@@ -87,6 +88,7 @@ from bethink.storage.base import (
     StoredRecord,
     Transcript,
     Verification,
+    restored,
 )
 from bethink.storage.derive import nodes_within, refuse_item, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
@@ -208,10 +210,10 @@ class ReferenceStore:
         with self._reading() as state:
             return state.revision
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
         """Names under which messages that search can find were said."""
         with self._reading() as state:
-            return speakers(state, scope)
+            return speakers(state, scope, at)
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
         with self._writing() as state:
@@ -307,7 +309,8 @@ def _append(state: State, request: Append) -> Appended:
     info = thread.info
     if placed:
         info = replace(info, tip=placed[-1].seq, count=len(messages), updated_at=request.at)
-    state.put_thread(replace(thread, info=info, messages=messages))
+    added_at = {**thread.stored, **{message.seq: request.at for message in placed}}
+    state.put_thread(replace(thread, info=info, messages=messages, stored=added_at))
     if request.fork_of is not None:
         _fork_state(state, request)
     for message in placed:
@@ -356,7 +359,10 @@ def _forked(state: State, request: Append) -> Thread:
         reflected_through=min(parent.info.reflected_through, point.seq),
     )
     attempts = attempts_at(nodes, parent.attempts)
-    return marks_within(Thread(info, shared, nodes, forked(state, parent, request), attempts), parent, point.seq)
+    # As in a copy, and no earlier than the fork: see `_reference_search.stored_by`.
+    stored = {seq: at for seq, at in parent.stored.items() if seq <= point.seq}
+    fork = Thread(info, shared, nodes, forked(state, parent, request), attempts, stored=stored)
+    return marks_within(fork, parent, point.seq)
 
 
 def _fork_state(state: State, request: Append) -> None:
@@ -461,12 +467,9 @@ def _release(state: State, lease: Lease) -> None:
 def _put(state: State, request: Put) -> None:
     if request.cursor is not None:
         _move(state, request.namespace, request.cursor)
-    for record in request.records:
-        _keep(state, request.namespace, record)
-    for retire in request.retire:
-        _retire(state, request.namespace, retire)
-    for cite in request.cite:
-        _cite(state, request.namespace, cite)
+    if request.at_revision not in (None, state.revision):
+        raise Conflict("the records of the namespace have changed — read them and try again", actual=state.revision)
+    _put_records(state, request)
     if request.receipt is not None:
         key = (request.namespace, request.receipt.id)
         if key in state.receipts:
@@ -481,6 +484,20 @@ def _put(state: State, request: Put) -> None:
         if (request.namespace, call.thread_id) in state.threads:
             state.calls[state.number()] = (request.namespace, call)
     _put_vectors(state, request)
+
+
+def _put_records(state: State, request: Put) -> None:
+    added = tuple(record.id for record in request.records if (request.namespace, record.id) not in state.records)
+    for record in request.records:
+        _keep(state, request, record)
+    for restore in request.restore:
+        _restore(state, request, restore)
+    for retire in request.retire:
+        _retire(state, request, retire)
+    for cite in request.cite:
+        _cite(state, request, cite)
+    if request.change is not None:
+        state.changes[state.number()] = (request.namespace, replace(request.change, added=tuple(dict.fromkeys(added))))
 
 
 def _put_vectors(state: State, request: Put) -> None:
@@ -507,8 +524,9 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
     state.put_thread(replace(thread, info=replace(thread.info, **{field: cursor.through})))
 
 
-def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
+def _keep(state: State, request: Put, record: AnyRecord) -> None:
     refuse_item(record)
+    namespace = request.namespace
     if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
         state.thread(namespace, record.thread_id)
     if isinstance(record, Episode):
@@ -532,24 +550,37 @@ def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
     joined = replace(row.value, sources=tuple(known.values()))
     if not joined.current:
         joined = replace(joined, retired_at=None, superseded_by=None, reason="", valid_to=None)
-    state.put_record(namespace, joined)
+    if joined != row.value:
+        state.change_record(namespace, joined, request)
 
 
-def _retire(state: State, namespace: Namespace, retire: Retire) -> None:
-    record = state.record(namespace, retire.record_id)
+def _restore(state: State, request: Put, restore: Restore) -> None:
+    record = state.record(request.namespace, restore.record_id)
+    refuse_item(record)
+    if restore.superseded_by is not None:
+        state.record(request.namespace, restore.superseded_by)
+    after = restored(record, restore)
+    if after != record:
+        state.change_record(request.namespace, after, request)
+
+
+def _retire(state: State, request: Put, retire: Retire) -> None:
+    record = state.record(request.namespace, retire.record_id)
     refuse_item(record)
     if retire.superseded_by is not None:
-        refuse_item(state.record(namespace, retire.superseded_by))
+        refuse_item(state.record(request.namespace, retire.superseded_by))
     if record.current:
         closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
-        state.put_record(namespace, closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to))
+        closed = closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to)
+        state.change_record(request.namespace, closed, request)
 
 
-def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
-    record = state.record(namespace, cite.record_id)
+def _cite(state: State, request: Put, cite: Cite) -> None:
+    record = state.record(request.namespace, cite.record_id)
     refuse_item(record)
     last = max(record.last_accessed or cite.at, cite.at)
-    state.put_record(namespace, replace(record, access_count=record.access_count + 1, last_accessed=last))
+    used = replace(record, access_count=record.access_count + 1, last_accessed=last)
+    state.change_record(request.namespace, used, request)
 
 
 def _embed(state: State, request: Put) -> None:

@@ -23,6 +23,7 @@ _PARTS = (
     "_items",
     "_filters",
     "_marks",
+    "_past",
     "_spaces",
     "_states",
     "_tokens",
@@ -48,6 +49,12 @@ from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_marks import MarkContract  # noqa: E402
 from bethink.testing._contract_neighbours import NeighboursContract  # noqa: E402
+from bethink.testing._contract_past import (  # noqa: E402
+    ChangeContract,
+    PastContract,
+    ProposalContract,
+    VersionContract,
+)
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
@@ -101,6 +108,10 @@ class StoreContract(
     ForgetItemContract,
     TokenContract,
     UsageContract,
+    VersionContract,
+    ChangeContract,
+    PastContract,
+    ProposalContract,
     WholeStoreContract,
 ):
     """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from bethink.cli.commands.past import AsOf, ValidAt, moment_of
 from bethink.cli.options import Answer, Run, verb
 from bethink.records import Insight, Source
 
@@ -33,6 +34,7 @@ def register(app: typer.Typer) -> None:
         "bethink profile --user mara --history",
         "bethink profile --user mara --plot",
         "bethink profile --user mara --preview 30",
+        "bethink profile --user mara --as-of 2026-03-01",
         "bethink profile --subject tom --user mara --json",
     )(profile)
 
@@ -78,10 +80,12 @@ def profile(
     preview: Annotated[
         int | None, typer.Option("--preview", min=0, help="Also what the end of a session in so many days would archive.")
     ] = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> Answer:
     """Show what is known about somebody, with its sources."""
     with run.memory() as memory:
-        current = memory.profile(subject)
+        current = memory.profile(subject, as_of=moment_of(as_of, "as_of"), valid_at=moment_of(valid_at, "valid_at"))
         known = history_of(memory, subject)
         quotes = Quotes(memory)
         sources = {insight.id: quotes.of(insight) for insight in (*current, *known.values())}

@@ -45,6 +45,7 @@ from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter,
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.items import ItemChange, KeepItems, ListItems, RefreshItems, StoredItem
 from bethink.storage.base.marks import Mark
+from bethink.storage.base.past import Change, ForgottenCount, Past, Restore, StoredVersion, Version, restored, version_of
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
@@ -63,6 +64,7 @@ __all__ = [
     "Appended",
     "Attempt",
     "Candidate",
+    "Change",
     "Cite",
     "Compare",
     "Contains",
@@ -75,6 +77,7 @@ __all__ = [
     "Fold",
     "Forget",
     "ForgetReceipt",
+    "ForgottenCount",
     "Found",
     "Get",
     "In",
@@ -87,6 +90,7 @@ __all__ = [
     "Not",
     "Or",
     "Page",
+    "Past",
     "Pending",
     "Problem",
     "Prune",
@@ -96,6 +100,7 @@ __all__ = [
     "Refine",
     "RefreshItems",
     "Release",
+    "Restore",
     "Retire",
     "Save",
     "Scan",
@@ -108,12 +113,16 @@ __all__ = [
     "StoredItem",
     "StoredMessage",
     "StoredRecord",
+    "StoredVersion",
     "TokenVectors",
     "Transcript",
     "Verification",
+    "Version",
     "What",
     "fields_of",
     "passes",
+    "restored",
+    "version_of",
 ]
 
 
@@ -182,10 +191,12 @@ class Store(Protocol):
         """
         ...
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
-        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once.
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
+        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once; with
+        `at`, of those that were stored by then.
 
-        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read.
+        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read. With
+        `at`, every message of the scope that has a name is looked at.
         """
         ...
 

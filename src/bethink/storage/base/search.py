@@ -11,6 +11,7 @@ from bethink.messages import Trust
 from bethink.models import Fingerprint
 from bethink.records import RecordKind
 from bethink.storage.base.filters import Filter
+from bethink.storage.base.past import Past
 from bethink.storage.base.scope import Scope
 from bethink.values import Namespace
 
@@ -52,6 +53,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
           are no candidates; they are `beside` them, since a message says what it says whoever asks.
         - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
+        - `past`: among what there was at a time; holds inside each leg and in the statistics, which are counted for it: every
+          unit of the scope is looked at.
         - items are found only where `kinds` names them. Who searches for them says in `where` that they are alive (see
           `filters.alive`): the statistics count what has expired and has not been removed yet.
         - `space` is that of `vector`, the current one or the one being filled (EmbedderMismatch otherwise); None stands for the
@@ -73,6 +76,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     where: Filter | None = None
     space: Fingerprint | None = None
     tokens: Fingerprint | None = None
+    past: Past | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from bethink.storage.sqlite.values import listed, micros, path_range
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Similarities
+    from bethink.storage.sqlite.past import Then
 
 __all__ = ["Condition", "Passing", "of_message", "of_record", "span_of"]
 
@@ -297,11 +298,16 @@ def _plain(value: Scalar) -> tuple[Parameter, ...]:
 
 
 class Passing:
-    """The units of a scope that pass a filter, as far as a leg asks; `units` is how many the scope has."""
+    """The units of a scope that pass a filter, as far as a leg asks; `units` is how many the scope has. With `then`, of those
+    that may be found of the past."""
 
-    def __init__(self, database: Database, scope: Scope, where: Filter, units: int) -> None:
+    def __init__(self, database: Database, scope: Scope, where: Filter | None, units: int, then: Then | None = None) -> None:
         self._database, self._scope, self._units = database, scope, units
+        where = And(()) if where is None else where
         self._message, self._record = of_message(where), of_record(where)
+        if then is not None:
+            self._message = _joined("AND", [Condition(*then.of_message), self._message])
+            self._record = _joined("AND", [Condition(*then.of_record), self._record])
         self._span = span_of(where)
         self._both = (*self._message.parameters, *self._record.parameters)
 

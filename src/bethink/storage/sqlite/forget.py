@@ -121,9 +121,15 @@ def forget(database: Database, request: Forget) -> ForgetReceipt:
         _drop_receipts(database, gone, namespace)
     for namespace in sorted(gone.records.keys() | gone.changed.keys() | gone.rehomed):
         touch_records(database, namespace)
+    for namespace in gone.namespaces() if not request.expired else ():
+        messages, removed = {each for thread in gone.within(namespace) for each in thread.lost}, gone.records.get(namespace, [])
+        if messages or removed:
+            database.execute(q.add_forgotten, (namespace, micros(request.at), len(messages), len(removed)))
     if request.message_id is request.record_id is request.thread_id is None and not request.expired:
         database.execute(q.drop_empty_namespaces, path_range(request.scope))
         database.execute(q.drop_partitions_astray)
+        database.execute(q.drop_changes_astray)
+        database.execute(q.drop_forgotten_astray)
     if gone.threads or gone.records:
         database.execute(q.shorten_dropped, (sys.maxsize,))
         database.execute(q.owe_erasure)
@@ -303,6 +309,7 @@ def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
     dropped += _drop_made_of(database, gone, frozenset(dropped))
     database.execute(q.drop_items, (listed(dropped),))
     database.execute(q.drop_sources_of_records, (listed(dropped),))
+    database.execute(q.drop_versions, (listed(dropped),))
     database.execute(q.drop_records, (listed(dropped),))
 
 

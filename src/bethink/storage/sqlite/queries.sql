@@ -1220,3 +1220,106 @@ UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
 -- name: count_units
 -- Units of all namespaces.
 SELECT coalesce(sum(units), 0) FROM namespaces;
+
+-- name: add_version
+INSERT INTO versions (record, until, body) VALUES (?, ?, ?);
+
+-- name: add_change
+INSERT INTO changes (namespace, at, body) VALUES (?, ?, ?);
+
+-- name: add_forgotten
+INSERT INTO forgotten (namespace, at, messages, records) VALUES (?, ?, ?, ?);
+
+-- name: drop_versions
+-- Those of some records.
+DELETE FROM versions WHERE record IN (SELECT value FROM json_each(?));
+
+-- name: drop_changes_astray
+-- Those of namespaces that are gone.
+DELETE FROM changes WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: drop_forgotten_astray
+DELETE FROM forgotten WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: scan_versions
+-- ?5 is a time or null, ?6 a record id or null.
+SELECT v.id, n.path, r.record_id, v.body FROM versions v JOIN records r ON r.id = v.record JOIN namespaces n ON n.id = r.namespace
+WHERE v.id > ?1 AND v.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR v.until > ?5)
+  AND (?6 IS NULL OR r.record_id = ?6)
+ORDER BY v.id {order} LIMIT ?7;
+
+-- name: scan_versions_of_record
+-- As `scan_versions`, of one record: no other is looked at.
+SELECT v.id, n.path, r.record_id, v.body
+FROM records r JOIN namespaces n ON n.id = r.namespace JOIN versions v INDEXED BY versions_by_record ON v.record = r.id
+WHERE v.id > ?1 AND v.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR v.until > ?5) AND r.record_id = ?6
+ORDER BY v.id {order} LIMIT ?7;
+
+-- name: scan_changes
+SELECT c.id, c.body FROM changes c JOIN namespaces n ON n.id = c.namespace
+WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.at > ?5)
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_forgotten
+SELECT f.id, f.at, f.messages, f.records FROM forgotten f JOIN namespaces n ON n.id = f.namespace
+WHERE f.id > ?1 AND f.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR f.at > ?5)
+ORDER BY f.id {order} LIMIT ?6;
+
+-- name: scan_messages_stored_by
+-- As `scan_messages`, those stored by a time (?6). A fork's were there once the fork was.
+SELECT m.id, n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+  AND m.added_at <= ?6 AND t.created_at <= ?6
+ORDER BY m.id {order} LIMIT ?7;
+
+-- name: last_stored_by
+-- As `scan_messages_stored_by` of one thread in one namespace, in the thread's order: the newest is looked up at its end.
+SELECT m.id, ?3, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM threads t CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295
+WHERE t.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND t.thread_id = ?5 AND m.id > ?1 AND m.id < ?2
+  AND ?4 IS NOT NULL AND m.added_at <= ?6 AND t.created_at <= ?6
+ORDER BY m.id {order} LIMIT ?7;
+
+-- name: records_by_place
+-- Numbers and units of records, by a list of pairs of path and record id.
+SELECT r.id, r.unit FROM json_each(?) l CROSS JOIN namespaces n ON n.path = json_extract(l.value, '$[0]')
+  CROSS JOIN records r ON r.record_id = json_extract(l.value, '$[1]') AND r.namespace = n.id;
+
+-- name: units_stored_by
+-- Units and lengths of the messages of a scope that were stored by ?3, and their number where they wait for a vector of space ?4.
+SELECT u.id, u.length, p.unit FROM namespaces n CROSS JOIN threads t ON t.namespace = n.id
+  CROSS JOIN messages m ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295
+  CROSS JOIN units u ON u.id = m.unit LEFT JOIN pending p ON p.space = ?4 AND p.unit = u.id
+WHERE n.path >= ?1 AND n.path < ?2 AND t.created_at <= ?3 AND m.added_at <= ?3;
+
+-- name: units_with_lengths
+-- The same of a list of units.
+SELECT u.id, u.length, p.unit FROM json_each(?1) l CROSS JOIN units u ON u.id = l.value
+  LEFT JOIN pending p ON p.space = ?2 AND p.unit = u.id;
+
+-- name: messages_stored_by
+-- Those of a list of numbers of messages that were stored by ?2.
+SELECT m.id FROM json_each(?1) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN threads t ON t.id = m.thread
+WHERE m.added_at <= ?2 AND t.created_at <= ?2;
+
+-- name: match_all
+-- Every row of the lexicon that a query in FTS5's language finds.
+SELECT rowid FROM lexicon WHERE lexicon MATCH ?;
+
+-- name: speakers_by
+-- The names of those that have spoken by a time (?3).
+SELECT DISTINCT u.speaker FROM namespaces n CROSS JOIN units u INDEXED BY units_by_speaker ON u.namespace = n.id
+  CROSS JOIN messages m ON m.id = u.owner CROSS JOIN threads t ON t.id = m.thread
+WHERE n.path >= ?1 AND n.path < ?2 AND u.speaker IS NOT NULL AND m.added_at <= ?3 AND t.created_at <= ?3 ORDER BY u.speaker;
+
+-- name: drop_source
+-- Of record ?1 in namespace ?2: message ?4 of thread ?3.
+DELETE FROM sources WHERE record = ?1 AND message IN (SELECT m.id FROM threads t CROSS JOIN messages m
+  ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295 WHERE t.namespace = ?2 AND t.thread_id = ?3 AND m.message_id = ?4);
+
+-- name: all_versions
+SELECT id, until, body FROM versions ORDER BY id;
+
+-- name: all_changes
+SELECT id, at, body FROM changes ORDER BY id;

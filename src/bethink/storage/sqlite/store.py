@@ -62,6 +62,7 @@ from bethink.storage.sqlite.erase import erase, is_due
 from bethink.storage.sqlite.histories import Histories
 from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
+from bethink.storage.sqlite.past import speakers_by
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.tail import Tails, Unsettled, has_tails, settle
@@ -272,9 +273,11 @@ class SqliteStore:
             number: int = database.execute(q.revision, (path_of(namespace),))[0][0]
             return number
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
         """See `storage.base.Store.speakers`. Costs a step in an index for each name in each namespace of the scope."""
         with self._searching(scope) as (database, tail):
+            if at is not None:
+                return speakers_by(database, scope, tail, at)
             names = {name for (name,) in database.execute(q.speakers, path_range(scope))}
             names.update([message.speaker for message in tail if message.speaker])
             return tuple(sorted(names))

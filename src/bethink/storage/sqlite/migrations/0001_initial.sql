@@ -166,6 +166,39 @@ CREATE TABLE sources (
 
 CREATE INDEX sources_by_record ON sources (record);
 
+-- What a record was until each of its changes, see storage/base/past.py.
+CREATE TABLE versions (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    record INTEGER NOT NULL REFERENCES records (id),
+    until  INTEGER NOT NULL,
+    body   BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX versions_by_record ON versions (record);
+
+CREATE INDEX versions_by_time ON versions (until);
+
+-- What was stored together: ids alone.
+CREATE TABLE changes (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    at        INTEGER NOT NULL,
+    body      BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX changes_by_namespace ON changes (namespace);
+
+-- How much each forget took from a namespace: numbers alone.
+CREATE TABLE forgotten (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    at        INTEGER NOT NULL,
+    messages  INTEGER NOT NULL,
+    records   INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX forgotten_by_namespace ON forgotten (namespace);
+
 -- Versions of items, which are records: where a key stands and how long. A key has one that is current, its highest. (Apart from
 -- `records`, since only these are looked up by a key and end by themselves.)
 CREATE TABLE items (
