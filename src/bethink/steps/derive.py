@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.context import handle
 from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
 from bethink.ids import new_id
-from bethink.insights.citations import cited
 from bethink.messages import Message
 from bethink.records import AnyRecord, Insight
+from bethink.steps.cited import citations
 from bethink.steps.view import View
-from bethink.storage.base import Change, Cite, Cursor, Put, Read, Retire, Scan, Scope
+from bethink.storage.base import Change, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -122,7 +121,7 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
         namespace=thread.namespace,
         records=records,
         retire=retire,
-        cite=_citations(engine, thread.namespace, new),
+        cite=citations(engine, thread.namespace, thread.thread_id, new),
         cursor=Cursor(thread.thread_id, "extracted", after, through),
         at=now,
     )
@@ -138,20 +137,6 @@ def _seen(view: View | None, after: int) -> tuple[int, tuple[Message, ...]] | No
     if view is None or not view.past <= after < view.thread.tip:
         return None
     return view.thread.tip, tuple([message for message in view.seen if message.seq > after])
-
-
-def _citations(engine: Engine, namespace: Namespace, messages: Sequence[Message]) -> tuple[Cite, ...]:
-    """Uses of records that the replies name by their marks: each strengthens the record, once for each reply."""
-    replies = [message for message in messages if message.role == "assistant" and "[mem:" in message.text]
-    if not replies:
-        return ()
-    handles = {handle(stored.record.id): stored.record.id for stored in engine.records(Scope(namespace), current=False)}
-    return tuple(
-        Cite(record_id, message.created_at)
-        for message in replies
-        for record_id in cited(message.text, handles)
-        if message.created_at is not None
-    )
 
 
 def current_after(known: Sequence[Insight], changes: Changes) -> list[Insight]:
