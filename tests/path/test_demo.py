@@ -106,7 +106,8 @@ def test_what_is_forgotten_is_in_the_files_before_and_in_no_byte_after(facts: Fa
     assert forget["after"]["hits"] == []
     assert forget["after"]["bytes"] > 0
     assert forget["after"]["files"][0]["file"].endswith("demo.db")
-    assert forget["before"]["needles"] == forget["after"]["needles"] > 0
+    # What a message that is kept says as well (a decision that an episode told) is not looked for.
+    assert forget["before"]["needles"] >= forget["after"]["needles"] > 0
 
 
 def test_the_profile_loses_what_was_forgotten_and_nothing_else(facts: Facts) -> None:
