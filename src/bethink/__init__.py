@@ -59,11 +59,13 @@ if TYPE_CHECKING:
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
@@ -160,6 +162,8 @@ __all__ = [
     "Prompt",
     "Ranker",
     "RecallResult",
+    "RedactReport",
+    "Redaction",
     "RefineReport",
     "Reply",
     "Reranker",
@@ -252,12 +256,14 @@ _HOMES = {
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "redaction": ("Redaction",),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
     "retrieval.why": ("Why", "WhyNot"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
+    "steps.redact": ("RedactReport",),
     "steps.refine": ("RefineReport",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (

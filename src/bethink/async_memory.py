@@ -32,9 +32,11 @@ from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
+from bethink.redaction import Redaction
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
+from bethink.steps.redact import RedactReport
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
@@ -103,6 +105,7 @@ class AsyncMemory:
         language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
+        redaction: Redaction | None = None,
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
@@ -118,6 +121,7 @@ class AsyncMemory:
             ranker=ranker,
             policy=policy,
             limits=limits,
+            redaction=redaction,
             listener=listener,
             durability=durability,
             store=store,
@@ -248,6 +252,15 @@ class AsyncMemory:
 
     async def verify(self, *texts: str) -> Verification:
         return await _hop(self._sync.verify, *texts)
+
+    async def redact(
+        self,
+        redaction: Redaction | None = None,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> RedactReport:
+        return await _hop(self._sync.redact, redaction, dry_run=dry_run, progress=progress)
 
     async def check(self) -> list[Problem]:
         return await _hop(self._sync.check)

@@ -22,7 +22,7 @@ LAYERS = (
     ("ids", "settings", "values"),
     ("messages",),
     ("checkpoints", "marks", "models", "records", "retrieval.terms", "threads"),
-    ("usage",),
+    ("redaction", "usage"),
     ("formats", "limits", "storage.base"),
     ("compaction", "telemetry"),
     ("importing", "insights", "otel"),

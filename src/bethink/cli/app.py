@@ -19,6 +19,7 @@ from bethink.cli.commands import (
     keeping,
     profile,
     recall,
+    redacting,
     state,
     summaries,
     threads,
@@ -98,6 +99,7 @@ recall.register(app)
 profile.register(app)
 keeping.register(app)
 forgetting.register(app)
+redacting.register(app)
 usage.register(app)
 database.register(app)
 app.add_typer(bench.app, name="bench")

@@ -9,6 +9,7 @@
       _reference_checkpoints    states saved and pruned
       _reference_marks          tiers and scores beside messages
       _reference_forget         what goes with what
+      _reference_rewrite        what is stored, in other words
       _reference_scan           everything, page by page
       _reference_check          what must always hold
 
@@ -34,6 +35,7 @@ from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
 from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
+from bethink.storage._reference_rewrite import rewrite
 from bethink.storage._reference_scan import everything, scan, stats
 from bethink.storage._reference_search import search, speakers
 from bethink.storage._reference_spaces import bind, fill, is_filling, spaces, switch
@@ -69,6 +71,8 @@ from bethink.storage.base import (
     Refine,
     Release,
     Retire,
+    Rewrite,
+    Rewritten,
     Save,
     Scan,
     Scope,
@@ -184,6 +188,10 @@ class ReferenceStore:
     def forget(self, request: Forget, /) -> ForgetReceipt:
         with self._writing() as state:
             return forget(state, request)
+
+    def rewrite(self, request: Rewrite, /) -> Rewritten:
+        with self._writing() as state:
+            return rewrite(state.copy() if request.dry else state, request)
 
     def scan(self, request: Scan, /) -> Page:
         with self._reading() as state:

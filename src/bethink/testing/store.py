@@ -21,6 +21,7 @@ _PARTS = (
     "_in_view",
     "_filters",
     "_marks",
+    "_rewrite",
     "_spaces",
     "_states",
     "_tokens",
@@ -46,6 +47,7 @@ from bethink.testing._contract_marks import MarkContract  # noqa: E402
 from bethink.testing._contract_neighbours import NeighboursContract  # noqa: E402
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
+from bethink.testing._contract_rewrite import RewriteContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
 from bethink.testing._contract_spaces import SpaceContract  # noqa: E402
 from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
@@ -90,6 +92,7 @@ class StoreContract(
     StateContract,
     ForgetStateContract,
     ForkStateContract,
+    RewriteContract,
     TokenContract,
     UsageContract,
     WholeStoreContract,

@@ -10,7 +10,8 @@ returned has been committed. Options are added as fields with defaults, so a bac
     refine   a model's summary in the place of another            prune    checkpoints that are no longer wanted
     mark     tiers and scores beside messages                     release  give back a turn
     save     a checkpoint of a thread                             check    list what is inconsistent
-    acquire  a turn of a thread, for a while                      revision, speakers, stats, close
+    acquire  a turn of a thread, for a while                      rewrite  what is stored, in other words: redacted
+    revision, speakers, stats, close
     bind_embedder, fill_space, switch_space, sweep, spaces: whose vectors there are
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
@@ -43,6 +44,7 @@ from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter,
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
+from bethink.storage.base.rewriting import Rewrite, Rewritten, rewritten
 from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, InView, Search
@@ -88,6 +90,8 @@ __all__ = [
     "Refine",
     "Release",
     "Retire",
+    "Rewrite",
+    "Rewritten",
     "Save",
     "Scan",
     "Scanned",
@@ -104,6 +108,7 @@ __all__ = [
     "What",
     "fields_of",
     "passes",
+    "rewritten",
 ]
 
 
@@ -142,6 +147,8 @@ class Store(Protocol):
     def search(self, request: Search, /) -> Found: ...
 
     def forget(self, request: Forget, /) -> ForgetReceipt: ...
+
+    def rewrite(self, request: Rewrite, /) -> Rewritten: ...
 
     def scan(self, request: Scan, /) -> Page: ...
 

@@ -40,6 +40,8 @@ from bethink.storage.base import (
     Read,
     Refine,
     Release,
+    Rewrite,
+    Rewritten,
     Save,
     Scan,
     Scope,
@@ -58,6 +60,7 @@ from bethink.storage.sqlite.erase import erase, is_due
 from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.rewrite import rewrite
 from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.tail import Tails, Unsettled, has_tails, settle
 from bethink.storage.sqlite.transcripts import Transcripts
@@ -247,14 +250,31 @@ class SqliteStore:
     def forget(self, request: Forget, /) -> ForgetReceipt:
         """See `storage.base.Forget`. Rewrites the file, see `erase`."""
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
+        self._drop_kept()
+        erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
+        return msgspec.structs.replace(receipt, erased=erased)
+
+    def rewrite(self, request: Rewrite, /) -> Rewritten:
+        """See `storage.base.Rewrite`. The last call rewrites the file if anything was changed, see `erase`."""
+        if request.dry:
+            with self._readers.reading() as database:
+                return rewrite(database, request)
+        done = self._writer.run(lambda database: rewrite(database, request))
+        if done.changed:
+            self._drop_kept()
+        if done.next is not None:
+            return done
+        erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
+        return msgspec.structs.replace(done, erased=erased)
+
+    def _drop_kept(self) -> None:
+        """What was removed from the file is not to live on in what this process keeps of it."""
         self._frequencies.clear()
         self._tails.clear()
         self._transcripts.clear()
         if self._partitions is not None:
             self._partitions.clear()
         drop_kept()
-        erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
-        return msgspec.structs.replace(receipt, erased=erased)
 
     def _vectors(self) -> Partitions:
         # numpy takes longer to import than everything else here; who never searches by vector does not wait for it.
