@@ -29,7 +29,7 @@ from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
 from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
-from bethink.messages import Message, Part, Role, Tier, ToolCall, made
+from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
 from bethink.redaction import Redaction
@@ -174,9 +174,12 @@ class AsyncMemory:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
+        trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
-        return await _hop(self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, at=at)
+        return await _hop(
+            self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, trust=trust, at=at
+        )
 
     async def recall(
         self,

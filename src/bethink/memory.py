@@ -26,6 +26,7 @@ from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
+from bethink.messages import Trust
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
 from bethink.redaction import Redaction
@@ -243,12 +244,15 @@ class Memory:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
+        trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
         """Keep a text. Returns the note, searchable from now on; `pinned` puts it into every context.
 
         Args:
             metadata: JSON of your own, given back with it.
+            trust: who vouches for it: `"user"` for what he said or the developer knows; `"assistant"`, `"tool"` or `"external"`
+                for what an agent keeps of a reply, a tool or a document, so that it is shown as that and never as the user's.
             at: when it is true in the world, if not from now on; aware.
         """
         check_text(text, "text")
@@ -257,11 +261,13 @@ class Memory:
         check_json(dict(metadata or {}), "metadata")
         if importance not in ("high", "medium", "low"):
             raise InvalidInput("importance", f"{importance!r}", "use high, medium or low")
+        if trust not in ("user", "assistant", "tool", "external"):
+            raise InvalidInput("trust", f"{trust!r}", "use user, assistant, tool or external")
         now = self._engine.clock.now()
         note = Note(
             id=new_id(now),
             text=text,
-            trust="user",
+            trust=trust,
             recorded_at=now,
             valid_from=None if at is None else utc(at, "at"),
             importance=importance,

@@ -34,7 +34,7 @@ from bethink.usage import TurnUsage
 
 __all__ = ["RENDERER", "Context", "ContextLine", "Named", "rebuild", "receipt_for", "render"]
 
-RENDERER = 2
+RENDERER = 3
 """Version of the bytes made here and in `items`. A change of them raises it, so that an older receipt says why it cannot be
 replayed."""
 

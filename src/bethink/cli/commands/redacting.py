@@ -40,8 +40,8 @@ def redact(
 ) -> Answer:
     """Replace secrets and personal data in what is stored, in the namespace and all below it, and erase the bytes.
 
-    Kinds: private_key, jwt, api_key, url_password, password, iban, card, ssn, email, phone. Cards and IBANs are checked by their
-    digits. Each is replaced by a placeholder such as [redacted:email]. After an interruption, call it again.
+    Kinds: private_key, jwt, api_key, url_password, password, iban, card, ssn, email, phone. Cards and IBANs are checked by
+    their digits. Each is replaced by a placeholder such as [redacted:email]. After an interruption, call it again.
     """
     redaction = _redaction(kinds, pattern or [])
     with run.memory() as memory:
