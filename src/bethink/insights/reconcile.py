@@ -160,7 +160,8 @@ class _Book:
             insight,
             retired_at=self._now,
             superseded_by=by.id,
-            reason=f"{how}: {by.text}",
+            # Without the words of the other, which may be forgotten before this one is.
+            reason=how,
             valid_to=max(ended, _began(insight)),
         )
 

@@ -396,8 +396,25 @@ INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_no
 VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
--- Rewrite it as one segment, without anything that was deleted.
+-- Rewrite it as one segment; see `erase`.
 INSERT INTO lexicon (lexicon) VALUES ('optimize');
+
+-- name: count_lexicon_pages
+-- Of all segments: what comes before is about the index as a whole.
+SELECT count(*) FROM lexicon_data WHERE id > 10;
+
+-- name: empty_lexicon
+INSERT INTO lexicon (lexicon) VALUES ('delete-all');
+
+-- name: all_units
+SELECT id, namespace, kind, retired, terms FROM units ORDER BY id;
+
+-- name: pass_through_lexicon
+-- A row of one word that belongs to no namespace, in and out again: leaves a segment that says that it is gone.
+INSERT INTO lexicon (rowid, message) VALUES (0, '-');
+
+-- name: pass_out_of_lexicon
+INSERT INTO lexicon (lexicon, rowid, message) VALUES ('delete', 0, '-');
 
 -- name: units_by_id
 SELECT id, namespace, kind, retired, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
