@@ -25,7 +25,7 @@ test: $(VENV)/.dev ## all tests
 
 nightly: $(VENV)/.dev ## promises on 125,000 random histories under random policies; 1,000 of forgetting; a fault at every step of every verb
 	@RANDOM_HISTORIES=200000 FORGET_HISTORIES=1000 EVERY_FAULT=1 $(VENV)/bin/python -m pytest -q -n auto --dist worksteal \
-	  tests/path/test_policy_histories.py tests/path/test_faults.py $(ARGS)
+	  tests/path/test_policy_histories.py tests/path/test_forget_histories.py tests/path/test_faults.py $(ARGS)
 
 lint: $(VENV)/.dev ## style and formatting
 	@status=0; \

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
+    from bethink.attestations import Attestation, attest, check_attestation
     from bethink.checkpoints import Checkpoint, CheckpointInfo
     from bethink.compaction.policies import (
         Chain,
@@ -100,6 +101,7 @@ __all__ = [
     "AsyncThread",
     "AsyncTurn",
     "Attempt",
+    "Attestation",
     "Backoff",
     "BethinkError",
     "BudgetError",
@@ -199,6 +201,8 @@ __all__ = [
     "Verification",
     "Why",
     "WhyNot",
+    "attest",
+    "check_attestation",
     "embedder_from",
     "policy_from",
     "priced",
@@ -206,6 +210,7 @@ __all__ = [
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
 _HOMES = {
+    "attestations": ("Attestation", "attest", "check_attestation"),
     "async_memory": ("AsyncMemory", "AsyncThread"),
     "compaction.policies": (
         "Chain",

@@ -24,7 +24,7 @@ LAYERS = (
     ("checkpoints", "marks", "models", "records", "retrieval.terms", "threads"),
     ("redaction", "usage"),
     ("formats", "limits", "storage.base"),
-    ("compaction", "telemetry"),
+    ("attestations", "compaction", "telemetry"),
     ("importing", "insights", "otel"),
     ("retrieval", "storage"),
     ("context",),

@@ -53,11 +53,11 @@ def erase(database: Database, timeout: timedelta) -> bool:
 def _clean_lexicon(database: Database) -> None:
     """Merge the segments of the full-text index into one that names nothing that was deleted.
 
-    A merge drops the marks of what was deleted, and with them terms that nothing else names, only where it knows that there are
-    no older segments: not where all lie on one level below empty ones, as small segments come to. Once they are merged so, there
-    is a single one, with which `optimize` does nothing. So a second one is made, of a row that comes and goes; since it is
-    smaller, it stays on a level of its own, and the next merge is known to be the last. An index of a single page, than which
-    nothing is smaller, is written anew.
+    A merge drops the marks of what was deleted, and with them terms that nothing else names, only where it knows that there
+    are no older segments: not where all lie on one level below empty ones, as small segments come to. Once they are merged so,
+    there is a single one, with which `optimize` does nothing. So a second one is made, of a row that comes and goes; since it
+    is smaller, it stays on a level of its own, and the next merge is known to be the last. An index of a single page, than
+    which nothing is smaller, is written anew.
     """
     database.execute(q.optimize_lexicon)
     with _in_transaction(database):
