@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         InvalidNamespace,
         LimitExceeded,
         MissingExtra,
+        ModelFailed,
         NotFound,
         SchemaError,
         StoreBusy,
@@ -56,10 +57,11 @@ if TYPE_CHECKING:
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.models.openai import OpenAIEmbedder
+    from bethink.models.openai_model import OpenAIModel
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Source, StateEntry, Summary
     from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from bethink.settings import Backoff, Oversize, Retention, Settings
     from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
+    from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
         And,
@@ -118,6 +121,7 @@ __all__ = [
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
+    "Episode",
     "Exists",
     "Explanation",
     "Filter",
@@ -148,11 +152,13 @@ __all__ = [
     "Messages",
     "MissingExtra",
     "ModelCall",
+    "ModelFailed",
     "Node",
     "Not",
     "NotFound",
     "Note",
     "OpenAIEmbedder",
+    "OpenAIModel",
     "OpenTelemetry",
     "Or",
     "Oversize",
@@ -167,6 +173,7 @@ __all__ = [
     "RedactReport",
     "Redaction",
     "RefineReport",
+    "Reflection",
     "Reply",
     "Reranker",
     "Retention",
@@ -242,6 +249,7 @@ _HOMES = {
         "InvalidNamespace",
         "LimitExceeded",
         "MissingExtra",
+        "ModelFailed",
         "NotFound",
         "SchemaError",
         "StoreBusy",
@@ -257,10 +265,11 @@ _HOMES = {
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "models.openai": ("OpenAIEmbedder",),
+    "models.openai_model": ("OpenAIModel",),
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
     "redaction": ("Redaction",),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
@@ -270,6 +279,7 @@ _HOMES = {
     "telemetry": ("Listener",),
     "steps.redact": ("RedactReport",),
     "steps.refine": ("RefineReport",),
+    "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (
         "And",

@@ -31,12 +31,13 @@ from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.records import AnyRecord, Importance, Note, RecordKind, Summary
+from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, RecordKind, Summary
 from bethink.redaction import Redaction
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.steps.redact import RedactReport
+from bethink.steps.reflect import Reflection
 from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
@@ -181,6 +182,55 @@ class AsyncMemory:
             self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, trust=trust, at=at
         )
 
+    async def store_episode(
+        self,
+        task: str,
+        *,
+        outcome: Outcome = "unknown",
+        approach: str = "",
+        feedback: str = "",
+        tools: Iterable[str] = (),
+        started_at: datetime | None = None,
+        ended_at: datetime | None = None,
+        tokens: int = 0,
+        cost: float | None = None,
+        thread: str | None = None,
+        replaces: str | None = None,
+        importance: Importance = "medium",
+        pinned: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Episode:
+        return await _hop(
+            self._sync.store_episode,
+            task,
+            outcome=outcome,
+            approach=approach,
+            feedback=feedback,
+            tools=tools if isinstance(tools, str) else tuple(tools),
+            started_at=started_at,
+            ended_at=ended_at,
+            tokens=tokens,
+            cost=cost,
+            thread=thread,
+            replaces=replaces,
+            importance=importance,
+            pinned=pinned,
+            metadata=dict(metadata or {}),
+        )
+
+    async def episodes(
+        self,
+        task: str | None = None,
+        k: int | None = None,
+        *,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Where | None = None,
+        below: bool = False,
+    ) -> list[Episode]:
+        return await _hop(self._sync.episodes, task, k, outcome=outcome, since=since, until=until, where=where, below=below)
+
     async def recall(
         self,
         query: str,
@@ -239,6 +289,19 @@ class AsyncMemory:
         from bethink.steps.refine import refine_async
 
         return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
+
+    async def reflect_due(
+        self,
+        *,
+        after: timedelta | None = None,
+        every: int | None = None,
+        below: bool = False,
+        limit: int | None = None,
+    ) -> list[Reflection]:
+        return await _hop(self._sync.reflect_due, after=after, every=every, below=below, limit=limit)
+
+    async def due(self, *, after: timedelta | None = None, every: int | None = None, below: bool = False) -> list[ThreadInfo]:
+        return await _hop(self._sync.due, after=after, every=every, below=below)
 
     async def replay(self, receipt_id: str) -> Context:
         return await _hop(self._sync.replay, receipt_id)
@@ -410,6 +473,9 @@ class AsyncThread:
 
     async def end(self) -> Summary | None:
         return await _hop(self._sync.end)
+
+    async def reflection(self) -> Reflection | None:
+        return await _hop(self._sync.reflection)
 
     async def state(self) -> State:
         return await _hop(self._sync.state)

@@ -63,7 +63,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         current: those that are current, oldest first.
         changed: by message id, what has taken the place of something the message said (see `changed_since`).
         notes: the current ones that are pinned, oldest first.
-        summaries: the newest session summary, and the newest of another thread than that one's.
+        summaries: that of the session in which something was said last, and that of the last one in another thread.
     """
 
     insights: tuple[Insight, ...]
@@ -389,6 +389,11 @@ class Engine:
         )
         return (item for item in self.pages(scan) if isinstance(item, StoredRecord))
 
+    def current(self, namespace: Namespace, kind: RecordKind) -> list[AnyRecord]:
+        """The current records of a kind, in the order of their ids. Reads those alone, however many are history."""
+        scan = Scan(what="records", scope=Scope(namespace), kinds=(kind,), current=True, by_id=True)
+        return [item.record for item in self.pages(scan) if isinstance(item, StoredRecord)]
+
     def insights(self, namespace: Namespace, *, current: bool = False) -> tuple[Insight, ...]:
         """The insights of a namespace, oldest first; by default with those that are no longer current.
 
@@ -415,8 +420,10 @@ class Engine:
         insights = tuple([record for record in found if isinstance(record, Insight)])
         pinned = (stored.record for stored in self.records(scope, kinds=("note",), pinned=True))
         summaries: list[Summary] = []
-        for stored in self.records(scope, kinds=("summary",), newest=True, limit=4):
-            summary = stored.record
+        # By their ids, which carry the time of the last message: sessions need not be ended in the order of the talk.
+        latest = Scan(what="records", scope=scope, kinds=("summary",), current=True, by_id=True, newest=True, limit=4)
+        for item in self.pages(latest):
+            summary = item.record if isinstance(item, StoredRecord) else None
             if isinstance(summary, Summary) and summary.thread_id not in [other.thread_id for other in summaries]:
                 summaries.append(summary)
                 if len(summaries) == 2:

@@ -204,6 +204,32 @@ def _embedding_failed(embedder: str, problem: str, fix: str, status: int | None)
     return EmbeddingFailed(embedder, problem, fix, status=status)
 
 
+class ModelFailed(BethinkError):
+    """A language model's server gave no reply, or none that can be read. Every step that asks one goes on without.
+
+    Never holds a prompt, a key, or what a server answered, which may quote either.
+
+    Attributes:
+        model: its name.
+        problem, fix: what was found, and what to do about it.
+        status: of the HTTP answer, where there was one.
+    """
+
+    def __init__(self, model: str, problem: str, fix: str, *, status: int | None = None) -> None:
+        self.model = model
+        self.problem = problem
+        self.fix = fix
+        self.status = status
+        super().__init__(f"language model {model}: {problem} — {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _model_failed, (self.model, self.problem, self.fix, self.status)
+
+
+def _model_failed(model: str, problem: str, fix: str, status: int | None) -> ModelFailed:
+    return ModelFailed(model, problem, fix, status=status)
+
+
 class MissingExtra(BethinkError, ImportError):
     """An optional dependency is not installed."""
 

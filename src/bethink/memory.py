@@ -13,8 +13,8 @@ synchronous and thread-safe; `AsyncMemory` has the same methods for use on an ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -28,18 +28,18 @@ from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
 from bethink.messages import Trust
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
-from bethink.records import AnyRecord, Importance, Insight, Note, RecordKind
+from bethink.records import AnyRecord, Episode, Importance, Insight, Note, Outcome, RecordKind
 from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
 from bethink.steps.answer import Wanted
-from bethink.steps.derive import derive
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
 from bethink.steps.recall import embed_pending, recall_from, reembed
 from bethink.steps.redact import RedactReport, redact
+from bethink.steps.reflect import Reflection, catch_up, due_threads, reflect_due, reflect_pending
 from bethink.steps.replay import replay
 from bethink.steps.usage import usage_of
 from bethink.storage.base import (
@@ -109,8 +109,9 @@ class Memory:
             its provider does, and its text exactly where its vocabulary is public and installed (extra "tokens").
         clock: tells the time.
         ranker: parameters of the ranking.
-        language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, or a function from text
-            to text. None does without. By default it writes better summaries in the background (`settings.refine`).
+        language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, a function from text to
+            text, or a name such as "openai:MODEL" (`models.named`). None does without. By default it writes better summaries in
+            the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         redaction: replaces secrets and personal data by placeholders before anything is stored or indexed (see `Redaction`);
@@ -279,6 +280,98 @@ class Memory:
         self._engine.keep(self._namespace, note)
         return note
 
+    def store_episode(
+        self,
+        task: str,
+        *,
+        outcome: Outcome = "unknown",
+        approach: str = "",
+        feedback: str = "",
+        tools: Iterable[str] = (),
+        started_at: datetime | None = None,
+        ended_at: datetime | None = None,
+        tokens: int = 0,
+        cost: float | None = None,
+        thread: str | None = None,
+        replaces: str | None = None,
+        importance: Importance = "medium",
+        pinned: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Episode:
+        """Keep a record of a piece of work: what was to be done, how it was gone about, what came of it. Returns it as stored.
+
+        The end of a session makes one by itself of a thread that has a goal or a finished task (see `Thread.end`). A namespace
+        keeps `settings.episode_limit` of them current; what is worth least is archived, be it this one.
+
+        Args:
+            outcome: "success", "partial", "failure" or "unknown".
+            tools: names of the tools that were used.
+            started_at, ended_at: aware; the end is now if left out.
+            tokens, cost: what it took; the cost in whatever currency you count in.
+            thread: the thread it was done in: the episode goes with it.
+            replaces: the id of an episode that this one takes the place of, when feedback comes later, say.
+            metadata: JSON of your own, given back with it.
+
+        Raises:
+            InvalidInput: one of them cannot be taken.
+            NotFound: there is no such thread or record here.
+        """
+        from bethink.insights.episodes import given_episode
+        from bethink.steps.episodes import store_episode
+
+        episode = given_episode(
+            task,
+            outcome=outcome,
+            approach=approach,
+            feedback=feedback,
+            tools=tools,
+            started_at=started_at,
+            ended_at=ended_at,
+            tokens=tokens,
+            cost=cost,
+            thread_id=thread,
+            importance=importance,
+            pinned=pinned,
+            metadata=metadata,
+            now=self._engine.clock.now(),
+        )
+        former = None if replaces is None else self._record_id(replaces)
+        return store_episode(self._engine, self._namespace, episode, former)
+
+    def episodes(
+        self,
+        task: str | None = None,
+        k: int | None = None,
+        *,
+        outcome: Outcome | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Where | None = None,
+        below: bool = False,
+    ) -> list[Episode]:
+        """What was done of tasks like this one, the most alike first; without a task, what ended last first.
+
+            memory.episodes("move the billing service", outcome="success")
+
+        `recall(task, kinds=["episode"])` tells the scores as well.
+
+        Args:
+            k: at most this many (`settings.recall_limit` if left out).
+            outcome: only with this outcome.
+            since, until: only what ended at `since` or later, and before `until`; aware.
+            where: only what this filter is true of besides (see `recall`).
+            below: also of the namespaces below this one.
+        """
+        from bethink.steps.episodes import chosen_by, find_episodes
+
+        if k is not None and k < 1:
+            raise InvalidInput("k", f"{k}", "ask for 1 episode or more")
+        if task is not None:
+            check_text(task, "task")
+        chosen = chosen_by(outcome, since, until, filter_of(where))
+        catch_up(self._engine, self._namespace)
+        return find_episodes(self._engine, Scope(self._namespace, below), task, k, chosen)
+
     def recall(
         self,
         query: str,
@@ -290,7 +383,7 @@ class Memory:
         unit: Unit = "message",
         budget: int | None = None,
     ) -> RecallResult:
-        """The best answers to a query among messages, notes, insights and session summaries; possibly none.
+        """The best answers to a query among messages, notes, insights, session summaries and episodes; possibly none.
 
         Args:
             k: at most this many (`settings.recall_limit` if left out).
@@ -311,7 +404,7 @@ class Memory:
         the result says how many still wait (they are ranked by their words alone).
         """
         wanted = _wanted(query, k, kinds, where, unit, budget)
-        derive(self._engine, self._namespace)
+        catch_up(self._engine, self._namespace)
         return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
 
     def why(
@@ -331,7 +424,7 @@ class Memory:
         from bethink.steps.why import why
 
         wanted = _wanted(query, k, kinds, where, unit, budget)
-        derive(self._engine, self._namespace)
+        catch_up(self._engine, self._namespace)
         return why(self._engine, Scope(self._namespace, below), query, wanted)
 
     def why_not(
@@ -357,7 +450,7 @@ class Memory:
 
         check_text(item_id, "item_id")
         wanted = _wanted(query, k, kinds, where, unit, budget)
-        derive(self._engine, self._namespace)
+        catch_up(self._engine, self._namespace)
         return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
@@ -371,7 +464,7 @@ class Memory:
         """
         from bethink.insights.retention import select_profile
 
-        derive(self._engine, self._namespace)
+        catch_up(self._engine, self._namespace)
         known = [
             insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
         ]
@@ -383,8 +476,8 @@ class Memory:
 
         Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`.
         """
-        derive(self._engine, self._namespace)
-        kinds: tuple[RecordKind, ...] = ("note", "insight", "summary") if kind is None else (kind,)
+        catch_up(self._engine, self._namespace)
+        kinds: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode") if kind is None else (kind,)
         found = self._engine.records(Scope(self._namespace, below), kinds=kinds, current=current)
         return [stored.record for stored in found]
 
@@ -425,6 +518,36 @@ class Memory:
         from bethink.steps.refine import refine
 
         return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits)
+
+    def reflect_due(
+        self,
+        *,
+        after: timedelta | None = None,
+        every: int | None = None,
+        below: bool = False,
+        limit: int | None = None,
+    ) -> list[Reflection]:
+        """End every session that is due, as `Thread.end` does it, and return what each left, the one that fell silent first
+        first.
+
+        Nobody needs to call it: contexts, recalls and profiles do this for their own namespace (see
+        `settings.reflect_after`). It is for a scheduler, for many namespaces, and for those who leave the settings off.
+        Processes that do it at once share the work; what one that died has left undone the next does, after five minutes.
+
+        Args:
+            after: a session is due after so long without a message; `settings.reflect_after` if left out.
+            every: or with so many messages since the last time; `settings.reflect_every` if left out.
+            below: also threads of the namespaces below this one.
+            limit: at most so many.
+
+        Raises:
+            InvalidInput: neither a time nor a number is given, here or in the settings; or one that is none.
+        """
+        return reflect_due(self._engine, Scope(self._namespace, below), after=after, every=every, limit=limit)
+
+    def due(self, *, after: timedelta | None = None, every: int | None = None, below: bool = False) -> list[ThreadInfo]:
+        """The threads whose session `reflect_due` would end, in its order. Nothing is done."""
+        return due_threads(self._engine, Scope(self._namespace, below), after=after, every=every)
 
     # -- looking back and forgetting --------------------------------------------------------------------------------------
 
@@ -535,7 +658,10 @@ class Memory:
         return usage_of(self._engine, Scope(self._namespace, subtree=True))
 
     def flush(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Embed everything in this namespace and below that waits for its vector; returns how many."""
+        """Do what waits in this namespace and below: end the sessions that are due by the settings, embed everything that has
+        no vector yet. Returns how many vectors were made.
+        """
+        reflect_pending(self._engine, Scope(self._namespace, subtree=True))
         return embed_pending(self._engine, Scope(self._namespace, subtree=True), progress=progress)
 
     def reembed(self, embedder: Embedder | str | None = None, *, progress: Callable[[int], None] | None = None) -> int:

@@ -3,6 +3,7 @@
     Record ─┬─ Note       text as given, by `store()`
             ├─ Insight    one curated fact about somebody: the profile is made of these
             ├─ Summary    of a thread that was ended
+            ├─ Episode    a piece of work, and how it went
             └─ StateEntry one thing that the state of a thread's work is made of
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
@@ -28,11 +29,13 @@ __all__ = [
     "Cut",
     "Decision",
     "Done",
+    "Episode",
     "Importance",
     "Insight",
     "Line",
     "Node",
     "Note",
+    "Outcome",
     "Polarity",
     "Receipt",
     "ReceiptLine",
@@ -47,8 +50,9 @@ __all__ = [
 
 Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"]
 Importance: TypeAlias = Literal["high", "medium", "low"]
+Outcome: TypeAlias = Literal["success", "partial", "failure", "unknown"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary", "state"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
 
@@ -111,8 +115,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"`, `"summary"` or `"state"`."""
+        """`"note"`, `"insight"`, `"summary"`, `"episode"` or `"state"`."""
         raise NotImplementedError("a Record is always one of its kinds")
+
+    @property
+    def at(self) -> datetime:
+        """The time by which it is found: when the system came to know it, and of an episode, when the work ended."""
+        return self.recorded_at
 
     @property
     def current(self) -> bool:
@@ -162,6 +171,47 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summar
         return "summary"
 
 
+class Episode(Record, frozen=True, kw_only=True, omit_defaults=True, tag="episode"):
+    """One piece of work, and how it went. `text` says all of it (see `insights.episodes.worded`).
+
+    One that has a thread lives and dies with it. It goes with the first of its sources, and with the first entry of the state
+    that it was made of, for the reason that those do: nobody can say which of its words came from which.
+
+    Attributes:
+        task: what was to be done.
+        outcome: what came of it; "unknown" where nobody has said.
+        approach: how it was gone about.
+        feedback: what somebody said of the result.
+        tools: names of the tools that were used, in the order of their first use.
+        started_at, ended_at: when; `ended_at` of one that is still going on is the time of its last message.
+        tokens: of the contexts and model calls that it took.
+        cost: what the model calls cost, in the currency of whoever prices them; None where nobody does.
+        thread_id: the thread it was done in, "" for none; `through` is the seq of the last message that it was made of.
+        entries: ids of the entries of that thread's state that it was made of.
+    """
+
+    task: str
+    outcome: Outcome
+    ended_at: datetime
+    started_at: datetime | None = None
+    approach: str = ""
+    feedback: str = ""
+    tools: tuple[str, ...] = ()
+    tokens: int = 0
+    cost: float | None = None
+    thread_id: str = ""
+    through: int = 0
+    entries: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> RecordKind:
+        return "episode"
+
+    @property
+    def at(self) -> datetime:
+        return self.ended_at
+
+
 class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="state"):
     """One thing that the state of a thread's work is made of. It never changes: the state is what the entries add up to.
 
@@ -196,7 +246,7 @@ class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="sta
         return "state"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary | StateEntry
+AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -234,7 +284,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
     -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
-    taken the place of something the line says.
+    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under.
     """
 
     section: str

@@ -9,11 +9,23 @@ import msgspec
 
 from bethink.errors import BudgetError, InvalidInput
 
-__all__ = ["Backoff", "Boundary", "Keep", "LineOrder", "MemoryPlace", "Oversize", "Retention", "Settings", "check_choice"]
+__all__ = [
+    "Backoff",
+    "Boundary",
+    "EpisodeKeep",
+    "Keep",
+    "LineOrder",
+    "MemoryPlace",
+    "Oversize",
+    "Retention",
+    "Settings",
+    "check_choice",
+]
 
 Keep: TypeAlias = Literal["both", "start", "end"]
 Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
 LineOrder: TypeAlias = Literal["edges", "ranked", "chronological"]
+EpisodeKeep: TypeAlias = Literal["useful", "newest"]
 MemoryPlace: TypeAlias = Literal["start", "question"]
 _Answer: TypeAlias = Literal["cut", "error"]
 
@@ -113,6 +125,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         oversize: what is done with a message larger than the room for it.
         profile_size: how many insights the profile holds; the lowest scores beyond it are archived.
         summary_tokens: at most this many tokens of lines in a session summary.
+        reflect_after: a session without a new message for so long is ended by the next call that looks at its namespace, as
+            `Thread.end` does it; None leaves it to `end()` and `reflect_due()`.
+        reflect_every: a session is reflected on whenever so many messages have come since; the next context of the thread does
+            it. None: never by itself.
+        episode_limit: how many episodes a namespace keeps current; the others are archived.
+        episode_keep: which: those that are the most "useful" (by the retention score), or the "newest".
         recall_limit: how many hits `recall` returns when `k` is not given.
         maxsim: compare a question with what was said token by token as well (see `retrieval.maxsim`): better answers, for some
             2 KB a message. Needs an embedder that gives vectors of tokens (`models.TokenEmbedder`), such as MiniLM. What was
@@ -146,6 +164,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oversize: Oversize = Oversize()
     profile_size: int = 20
     summary_tokens: int = 200
+    reflect_after: timedelta | None = None
+    reflect_every: int | None = None
+    episode_limit: int = 200
+    episode_keep: EpisodeKeep = "useful"
     recall_limit: int = 8
     maxsim: bool = False
     embed_at_recall: int = 256
@@ -169,6 +191,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "summary_tokens",
             "recall_limit",
             "refine_limit",
+            "episode_limit",
         ):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
@@ -188,5 +211,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("settings.importance", f"{self.importance!r}", 'use "rules" or "model"')
         if self.model_timeout is not None and self.model_timeout <= timedelta():
             raise InvalidInput("settings.model_timeout", f"{self.model_timeout}", "use more than 0, or None for no limit")
+        if self.reflect_after is not None and self.reflect_after <= timedelta():
+            raise InvalidInput("settings.reflect_after", f"{self.reflect_after}", "use more than 0, or None for never")
+        if self.reflect_every is not None and self.reflect_every < 1:
+            raise InvalidInput("settings.reflect_every", f"{self.reflect_every}", "use 1 or more, or None for never")
+        check_choice(self.episode_keep, "settings.episode_keep", EpisodeKeep)
         check_choice(self.memory_at, "settings.memory_at", MemoryPlace)
         check_choice(self.line_order, "settings.line_order", LineOrder)

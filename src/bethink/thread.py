@@ -25,7 +25,7 @@ from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, res
 from bethink.steps.context import Asked, asked_for, build_context
 from bethink.steps.handoff import conclude, hand_on, handoffs, namespace_of_handoff, task_message
 from bethink.steps.promote import promote, scores, tiers
-from bethink.steps.reflect import reflect
+from bethink.steps.reflect import Reflection, reflect, reflection_of
 from bethink.steps.state import read_state, set_state
 from bethink.steps.summaries import SummaryNode, expand, summaries
 from bethink.steps.usage import usage_of
@@ -283,7 +283,7 @@ class Thread:
         return scores(self._engine, self.namespace, self._id)
 
     def end(self) -> Summary | None:
-        """End the session: write its summary, draw its insights, bring the profile up to date.
+        """End the session: write its summary, draw its insights and its episode, bring the profile up to date.
 
         Returns the summary, or None where there is nothing to sum up. Calling it again without new messages changes nothing;
         a thread may go on after it.
@@ -293,6 +293,15 @@ class Thread:
         """
         with self._engine.telemetry.span("end", namespace=self.namespace, thread_id=self._id):
             return reflect(self._engine, self.namespace, self._id)
+
+    def reflection(self) -> Reflection | None:
+        """What the last end of this session left, be it by `end()` or because it was due: summary, insights, decisions, open
+        tasks, episode; as far as it still holds. None before the first.
+
+        Raises:
+            NotFound: there is no such thread.
+        """
+        return reflection_of(self._engine, self.namespace, self._id)
 
     def state(self) -> State:
         """The state of the work in this thread, or of the project it is part of: goal, phase, decisions with their reasons,

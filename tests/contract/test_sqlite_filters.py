@@ -38,6 +38,7 @@ from bethink.storage.base import (
 )
 from bethink.storage.sqlite import SqliteStore, filters
 from bethink.storage.sqlite.driver import Driver
+from bethink.storage.sqlite.values import micros
 from bethink.testing.doubles import START, HashEmbedder
 from bethink.testing.strategies import filters as any_filter
 from bethink.testing.strategies import metadata
@@ -177,6 +178,66 @@ def test_all_units_are_looked_at_only_where_few_of_the_nearest_pass(
     where = Compare(("metadata", "topic"), "eq", "b" if not few or few > 3 else "a")
     assert len(found(store, namespace, where, words=False, limit=3)) == 3
     assert bool(asked) is scans
+
+
+@given(where=any_filter(), message=said(), record=kept())
+def test_what_passes_a_filter_is_of_its_span_of_time(where: Filter, message: Message, record: AnyRecord) -> None:
+    first, last = filters.span_of(where)
+    for thing in (message, record):
+        fields = fields_of(thing, "t", {})
+        assert first <= micros(fields["at"]) <= last or not passes(where, fields)
+
+
+def test_a_span_of_time_is_no_wider_than_its_filter() -> None:
+    day = timedelta(days=1)
+    since, before = Compare(("at",), "gte", START), Compare(("at",), "lt", START + day)
+    later = Compare(("at",), "gte", START + 3 * day) & Compare(("at",), "lte", START + 4 * day)
+    role = Compare(("role",), "eq", "user")
+    assert filters.span_of(And((since, before, role))) == (micros(START), micros(START + day))
+    assert filters.span_of(Or((And((since, before)), later))) == (micros(START), micros(START + 4 * day))
+    first, last = filters.span_of(And((before, later)))
+    assert first > last
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_what_was_said_at_a_time_is_found_without_a_look_at_all_units(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, words: bool
+) -> None:
+    namespace = (f"at a time {words}",)
+    said_daily = [
+        Message(role="user", content="bees", id=f"{namespace[0]} {day}", created_at=START + timedelta(days=day))
+        for day in range(600)
+    ]
+    store.append(Append(namespace=namespace, thread_id="t", messages=tuple(said_daily), at=START))
+    embed(store, namespace)
+
+    def refused(self: filters.Passing) -> list[int]:
+        raise AssertionError("all units were looked at")
+
+    monkeypatch.setattr(filters.Passing, "_scan", refused)
+    where = Compare(("at",), "gte", START + timedelta(days=300)) & Compare(("at",), "lt", START + timedelta(days=303))
+    assert found(store, namespace, where, words=words) == {f"{namespace[0]} {day}" for day in (300, 301, 302)}
+
+
+def test_check_sees_a_unit_that_has_another_time(store: SqliteStore) -> None:
+    namespace = ("another time",)
+    moment = START - timedelta(days=30_000, microseconds=1)
+    said_once = Message(role="user", content="bees", id="another time", created_at=moment)
+    store.append(Append(namespace=namespace, thread_id="t", messages=(said_once,), at=START))
+    records = [
+        Note(id=f"n{digit}", text="bees", trust="user", recorded_at=moment.replace(microsecond=digit)) for digit in (0, 120_000)
+    ]
+    store.put(Put(namespace=namespace, records=tuple(records)))
+    embed(store, namespace)
+    assert store.check() == []
+    mine = "namespace = (SELECT max(id) FROM namespaces)"
+    store._writer.run(lambda database: database.execute(f"UPDATE units SET at = at + 1 WHERE {mine}"))
+    assert sorted(problem.what for problem in store.check()) == [
+        "has a unit that is not there, stands for something else, or has another time",
+        "has a unit with another time",
+        "has a unit with another time",
+    ]
+    store._writer.run(lambda database: database.execute(f"UPDATE units SET at = at - 1 WHERE {mine}"))
 
 
 @pytest.mark.slow

@@ -167,7 +167,7 @@ def test_V021_V022_whichever_statement_fails_the_lease_is_as_it_was(
 
 def test_an_orphan_is_found_by_check(store: SqliteStore) -> None:
     with closing(SqliteStore(store.path)) as other:
-        other._writer.run(lambda database: database.execute("INSERT INTO leases VALUES (99, 0, 'h', 0)"))
+        other._writer.run(lambda database: database.execute("INSERT INTO leases VALUES (99, 'turn', 0, 'h', 0)"))
         found = {(problem.what, problem.where) for problem in other.check()}
         other._writer.run(lambda database: database.execute("DELETE FROM leases"))
     assert found == {

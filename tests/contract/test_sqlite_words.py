@@ -112,11 +112,11 @@ def test_what_is_left_out_takes_no_place(store: SqliteStore) -> None:
     assert found(store, "bee", "honey", limit=1) == {"bees among much else in a very long note"}
 
 
-def test_what_is_in_view_takes_no_place(store: SqliteStore) -> None:
-    say(store, *["bees and honey"] * 20, "bees")
-    request = Search(
-        scope=Scope(NS), terms=("bee", "honey"), limit=1, in_view=InView(namespace=NS, thread_id="t", spans=((1, 20),))
-    )
+@pytest.mark.parametrize("many", [20, 100, 600])
+def test_what_is_in_view_takes_no_place(store: SqliteStore, many: int) -> None:
+    say(store, *["bees and honey"] * many, "bees")
+    seen = InView(namespace=NS, thread_id="t", spans=((1, many),))
+    request = Search(scope=Scope(NS), terms=("bee", "honey"), limit=1, in_view=seen)
     assert [candidate.text for candidate in store.search(request).candidates] == ["bees"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.bench.retrieval.metrics import all_at, any_at, ndcg_at, recall_at, reciprocal_rank, within
+from bethink.bench.retrieval.metrics import Sized, all_at, any_at, ndcg_at, recall_at, reciprocal_rank, within
 from bethink.bench.retrieval.threshold import Probe, curve, measured
 from bethink.errors import InvalidInput
 
@@ -52,14 +52,21 @@ def test_a_name_that_comes_twice_counts_once_and_takes_two_places() -> None:
 
 
 def test_a_budget_passes_over_what_does_not_fit_and_goes_on() -> None:
-    sized = [("a", 60), ("b", 50), ("c", 40)]
+    sized = [Sized("a", 60), Sized("b", 50), Sized("c", 40)]
     assert within(sized, frozenset("abc"), 100) == pytest.approx(2 / 3)  # a and c
     assert within(sized, frozenset("b"), 100) == 0.0
     assert within(sized, frozenset("b"), 110) == 1.0
 
 
 def test_a_line_of_exactly_the_budget_fits() -> None:
-    assert within([("a", 100)], frozenset("a"), 100) == 1.0
+    assert within([Sized("a", 100)], frozenset("a"), 100) == 1.0
+
+
+def test_the_heading_of_a_day_is_counted_once() -> None:
+    sized = [Sized("a", 40, "monday", 8), Sized("b", 40, "tuesday", 8), Sized("c", 40, "monday", 8)]
+    assert within(sized, frozenset("abc"), 88) == pytest.approx(2 / 3)  # a and c
+    assert within(sized, frozenset("ab"), 96) == 1.0
+    assert within(sized, frozenset("a"), 47) == 0.0
 
 
 def test_a_question_without_evidence_has_no_figures() -> None:
@@ -99,13 +106,14 @@ def test_what_is_first_has_the_best_figures(ranked: list[str], wanted: frozenset
     assert (reciprocal_rank(best, wanted), all_at(best, wanted, len(wanted))) == (1.0, 1.0)
 
 
-@given(st.lists(st.tuples(NAMES, st.integers(1, 50)), max_size=12), WANTED, st.integers(1, 400))
-def test_a_budget_for_everything_finds_what_there_is(
-    ranked: list[tuple[str, int]], wanted: frozenset[str], budget: int
-) -> None:
-    there = recall_at([name for name, _ in ranked], wanted, len(ranked) + 1)
+SIZED = st.lists(st.builds(Sized, NAMES, st.integers(1, 50), NAMES, st.integers(0, 10)), max_size=12)
+
+
+@given(SIZED, WANTED, st.integers(1, 400))
+def test_a_budget_for_everything_finds_what_there_is(ranked: list[Sized], wanted: frozenset[str], budget: int) -> None:
+    there = recall_at([each.name for each in ranked], wanted, len(ranked) + 1)
     assert 0 <= within(ranked, wanted, budget) <= there
-    assert within(ranked, wanted, 50 * 12) == there
+    assert within(ranked, wanted, 60 * 12) == there
 
 
 # -- the threshold --------------------------------------------------------------------------------------------------------

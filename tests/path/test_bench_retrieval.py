@@ -23,8 +23,9 @@ from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, Found, System
 from bethink.bench.retrieval.tables import drawn, markdown, text, updated
 from bethink.bench.retrieval.vectors import Vectors, VectorsOfTokens
-from bethink.errors import InvalidInput
-from bethink.models import Embedder, Fingerprint
+from bethink.errors import InvalidInput, MissingExtra
+from bethink.models import Embedder, Fingerprint, exact
+from bethink.models.exact import TiktokenCounter
 from bethink.models.tokens import BuiltinCounter
 from bethink.retrieval.ranker import Ranker
 from bethink.settings import Settings
@@ -35,7 +36,7 @@ FIGURES = (
     *(f"evidence_within_{budget}_tokens" for budget in (250, 500, 1000, 2000, 4000)),
     *("by_category", "query_ms_p50", "query_ms_p95", "index_seconds", "ranker", "embedder", "groups", "threshold"),
 )
-count = BuiltinCounter().count
+COUNTER = BuiltinCounter()
 
 
 class Counting:
@@ -62,7 +63,7 @@ def case(tmp_path: Path) -> Case:
 def ran(given: Sequence[Case], *, limit: int | None = None, **systems: Callable[[], System]) -> Results:
     results = Results()
     asked: dict[str, Callable[[], System]] = {OURS: lambda: Bethink(None, Ranker()), **systems}
-    run(given, asked, results, vectors=None, count=count, limit=limit)
+    run(given, asked, results, vectors=None, counter=COUNTER, limit=limit)
     return results
 
 
@@ -244,7 +245,7 @@ def found(*indices: int, text: str = "Hello.") -> list[Found]:
 def test_turns_are_judged_by_the_ten_best_and_sessions_by_all(case: Case) -> None:
     talk = Talk.of(case.read())
     question = Question(text="?", category="", turns=frozenset(["D2:1"]), sessions=frozenset(["D2"]))
-    scores = judge(question, talk, found(0, 1), found(0, 1, 2), count)
+    scores = judge(question, talk, found(0, 1), found(0, 1, 2), COUNTER)
     assert (scores.recall_at_10, scores.mrr, scores.session_mrr, scores.session_hit_at_1) == (0.0, 1 / 3, 0.5, 0.0)
     assert scores.session_recall_at_5 == 1.0
 
@@ -252,17 +253,36 @@ def test_turns_are_judged_by_the_ten_best_and_sessions_by_all(case: Case) -> Non
 def test_a_budget_counts_the_line_that_a_context_would_show(case: Case) -> None:
     talk = Talk.of(case.read())
     question = Question(text="?", category="", turns=frozenset(["D1:1"]), sessions=frozenset(["D1"]))
-    line = "- {} (Ada, 2023-05-08)"
+    line = "2023-05-08:\n- Ada: {}"
     short, long = "x " * 20, "x " * 400
-    assert count(line.format(short)) < 250 < count(line.format(long)) < 1000
-    assert judge(question, talk, found(0), found(0, text=short), count).evidence_within_250_tokens == 1.0
-    judged = judge(question, talk, found(0), found(0, text=long), count)
+    assert COUNTER.count(line.format(short)) < 250 < COUNTER.count(line.format(long)) < 1000
+    assert judge(question, talk, found(0), found(0, text=short), COUNTER).evidence_within_250_tokens == 1.0
+    judged = judge(question, talk, found(0), found(0, text=long), COUNTER)
     assert (judged.evidence_within_250_tokens, judged.evidence_within_1000_tokens) == (0.0, 1.0)
+
+
+def test_lines_of_one_day_are_counted_under_one_heading(case: Case) -> None:
+    talk = Talk.of(case.read())
+    text = "x " * 20
+    heading, line = COUNTER.count("2023-05-08:") + 1, COUNTER.count(f"- Ada: {text.strip()}") + 1
+    many = 250 // line
+    assert many * line + heading <= 250 < many * (line + heading)
+    question = Question(text="?", category="", turns=frozenset(["D1:2"]), sessions=frozenset(["D1"]))
+    ranked = [*found(*[0] * (many - 1), text=text), *found(1, text=text)]
+    assert judge(question, talk, found(1), ranked, COUNTER).evidence_within_250_tokens == 1.0
+
+
+def test_who_said_it_is_counted_once_for_everybody(case: Case) -> None:
+    talk = Talk.of(case.read())
+    question = Question(text="?", category="", turns=frozenset(["D1:1"]), sessions=frozenset(["D1"]))
+    ours, theirs = (found(*[0] * 60, text=f"{prefix}Hello.") for prefix in ("", f"{talk.messages[0].speaker}: "))
+    figures_of = [judge(question, talk, found(0), ranked, COUNTER) for ranked in (ours, theirs)]
+    assert figures_of[0] == figures_of[1]
 
 
 def test_without_turns_only_sessions_have_figures(case: Case) -> None:
     question = Question(text="?", category="", sessions=frozenset(["D1"]))
-    scores = judge(question, Talk.of(case.read()), found(0), found(0), count)
+    scores = judge(question, Talk.of(case.read()), found(0), found(0), COUNTER)
     assert (scores.recall_at_5, scores.mrr, scores.session_recall_at_5) == (None, None, 1.0)
 
 
@@ -334,7 +354,7 @@ def test_an_interrupted_run_keeps_the_cases_that_were_done(tmp_path: Path) -> No
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(given, {OURS: lambda: Bethink(None, Ranker())}, results, vectors=None, count=count, progress=stop)
+        run(given, {OURS: lambda: Bethink(None, Ranker())}, results, vectors=None, counter=COUNTER, progress=stop)
     assert [each.case for each in results.asked[OURS]] == ["conv-26"]
     assert made(results).questions == 1
 
@@ -414,6 +434,23 @@ def test_one_object_has_every_figure(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert list(found["against"]) == ["bm25"]
     assert found["left_out"] == {"dense": "it needs an embedder"}
     assert "conv-26" in printed.err
+
+
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+def test_tokens_are_counted_exactly_where_the_vocabulary_is_there(
+    tmp_path: Path, encoding: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not TiktokenCounter.available(encoding):
+        pytest.skip("the vocabulary is not on this machine")
+    assert locomo_main([str(locomo(tmp_path)), "--embedder", "none", "--counter", encoding, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counter"] == f"tiktoken:{encoding}"
+
+
+def test_an_exact_counter_without_its_vocabulary_says_which_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "_files", lambda _: iter(()))
+    monkeypatch.setattr(exact, "_loaded", {})
+    with pytest.raises(MissingExtra, match="tokens"):
+        locomo_main([str(locomo(tmp_path)), "--embedder", "none", "--counter", "cl100k_base"])
 
 
 def test_options_are_rows_beside_the_defaults(

@@ -21,6 +21,7 @@ SIZES: dict[str, list[str]] = {
     "lexical": ["--records", "200", "--in", "500", "--queries", "5"],
     "open": ["--runs", "1", "--messages", "10"],
     "growth": ["--turns", "40", "--budgets", "1500", "--rounds", "1", "--far", "150"],
+    "year": ["--sessions", "12", "--insights", "1"],
     "facts": ["chat.json", "--budget", "1200", "--share", "0.5", "--seeds", "1"],
     "locomo": ["locomo.json", "--embedder", "none", "--against", "bm25"],
     "longmemeval": ["longmemeval.json", "--embedder", "none"],

@@ -28,6 +28,7 @@ VERBS = (
     *("state", "handoff"),
     *("summaries", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *("episodes", "episode", "reflect"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
     *(
         "bench",
@@ -37,6 +38,7 @@ VERBS = (
         "bench longmemeval",
         "bench beam",
         "bench facts",
+        "bench year",
         "bench growth",
         "bench open",
         "bench tokens",
@@ -172,6 +174,11 @@ def test_version() -> None:
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),
+        (["episodes"], {"task", "episodes"}),
+        (["episodes", "move", "--outcome", "success", "--since", "2026-03-01T00:00:00Z"], {"task", "episodes"}),
+        (["episode", "Move.", "--outcome", "partial", "--tool", "psql", "--cost", "0.5"], {"episode"}),
+        (["reflect"], {"due"}),
+        (["reflect", "--due", "--every", "1", "--below"], {"ended"}),
         (["check"], {"sound", "problems"}),
         (["stats"], {"db", "namespace", "recall", "stats", "spaces", "usage"}),
         (["usage"], {"namespace", "thread", "usage"}),
@@ -677,3 +684,41 @@ def test_what_follows_a_benchmark_is_handed_to_it(monkeypatch: pytest.MonkeyPatc
     assert CliRunner().invoke(app, ["bench", "append", "--seconds", "2"]).exit_code == 7
     assert CliRunner().invoke(app, ["bench", "locomo", "data.json", "--k", "10"]).exit_code == 7
     assert given == [["--seconds", "2"], ["data.json", "--k", "10"]]
+
+
+# -- episodes and sessions ------------------------------------------------------------------------------------------------
+
+
+def test_an_episode_is_kept_replaced_and_found(shell: Shell) -> None:
+    first = shell.json("episode", "Move the billing service", "--outcome", "success", "--tool", "psql")["episode"]
+    again = ("--outcome", "failure", "--feedback", "Lost a day.", "--replaces", first["id"])
+    second = shell.json("episode", "Move the billing service", *again)["episode"]
+    assert [each["id"] for each in shell.json("episodes", "move billing")["episodes"]] == [second["id"]]
+    assert shell.json("episodes", "move billing", "--outcome", "success")["episodes"] == []
+    assert "Lost a day." in shell.text("episodes", "--since", "2020-01-01T00:00:00Z")
+    assert shell.json("episodes", "--until", "2020-01-01T00:00:00Z")["episodes"] == []
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-03-01T00:00:00"])
+def test_a_time_that_is_none_or_has_no_zone_is_refused(shell: Shell, time: str) -> None:
+    assert shell.error("episodes", "--since", time, code=2)["field"] == "since"
+
+
+def test_sessions_that_are_due_are_shown_and_ended_once(shell: Shell) -> None:
+    shell.json("add", "work", "user", "Our goal is to ship the letter. We decided to use the post.")
+    assert [each["thread_id"] for each in shell.json("reflect", "--every", "1")["due"]] == ["work"]
+    assert "work" in shell.text("reflect", "--every", "1")
+    (ended,) = shell.json("reflect", "--due", "--every", "1")["ended"]
+    assert ended["episode"]["task"] == "ship the letter"
+    assert shell.text("reflect", "--due", "--every", "1") == "No session is due.\n"
+
+
+def test_what_a_forgotten_entry_was_made_into_is_verified_too(shell: Shell) -> None:
+    shell.json("add", "work", "user", "Hello!")
+    shell.json("state", "work", "--goal", "ship the chartreuse letter", "--done", "wrote it")
+    shell.json("end", "work")
+    goal = shell.json("state", "work")["state"]["goal"]
+    forgotten = shell.json("forget", "--record", goal["id"], "--yes")
+    assert len(forgotten["receipt"]["record_ids"]) == 2
+    assert forgotten["verification"]["hits"] == []
+    assert shell.json("verify", "chartreuse")["clean"]

@@ -69,7 +69,7 @@ def test_a_changed_mind_supersedes_what_was_said_before(facts: Facts) -> None:
 
 def test_the_context_holds_its_budget_and_gives_every_line_a_reason(facts: Facts) -> None:
     context = facts["context"]
-    assert 0 < context["tokens"] <= context["budget"] == 800
+    assert 0 < context["tokens"] <= context["budget"] == 700
     assert all(line["reason"] for line in context["lines"])
     assert any("peanuts" in line["text"] for line in context["lines"] if line["section"] == "profile")
     assert context["messages"][-1]["role"] == "user"

@@ -60,9 +60,15 @@ def test_a_memory_without_a_loop_refuses_what_is_asynchronous(model: GivenModel)
 
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(InvalidInput):
-        Memory(language_model="gpt")  # type: ignore[arg-type]
+        Memory(language_model=1)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
-        AsyncMemory(language_model="gpt")  # type: ignore[arg-type]
+        AsyncMemory(language_model=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["gpt", "openai", "openai:", "minilm"])
+def test_a_name_that_is_none_is_refused_with_one_that_is(name: str) -> None:
+    with pytest.raises(InvalidInput, match="openai:MODEL"):
+        Memory(language_model=name)
 
 
 @pytest.mark.parametrize("model", [ScriptedModel(["two"]), AsyncScriptedModel(["two"]), lambda _: "two"])

@@ -10,12 +10,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.path.serving import KEY, Answer, Handler, Server, cut_short, dripping, hang_up, refusing, serving, well_with
 from typer.testing import CliRunner
 
 from bethink import EmbeddingFailed, InvalidInput, Memory, OpenAIEmbedder
@@ -24,10 +24,7 @@ from bethink.models import http
 from bethink.models.vectors import PROBES
 from bethink.testing.doubles import HashEmbedder
 
-KEY = "sk-secret-0123456789"
 TEXTS = ("red kite", "blue heron", "barn owl")
-
-Answer = Callable[["Handler", dict[str, Any]], None]
 
 
 def vectors_of(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -36,57 +33,15 @@ def vectors_of(request: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"object": "embedding", "index": index, "embedding": vector.tolist()} for index, vector in enumerate(found)]
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(body)
-        self.server.seen.append((self.path, dict(self.headers), self.client_address[1]))
-        answer = self.server.answers.pop(0) if self.server.answers else well
-        answer(self, body)
-
-    def send(self, status: int, body: bytes, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+def answered(request: dict[str, Any]) -> dict[str, Any]:
+    return {"object": "list", "data": vectors_of(request)}
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answers: list[Answer] = []
-        self.requests: list[dict[str, Any]] = []
-        self.seen: list[tuple[str, dict[str, str], int]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def handle_error(self, *_: object) -> None:
-        """A client that hangs up is what some tests are about."""
-
-
-def well(handler: Handler, request: dict[str, Any]) -> None:
-    handler.send(200, json.dumps({"object": "list", "data": vectors_of(request)}).encode(), Content_Type="application/json")
-
-
-def refusing(status: int, body: object = None, **headers: str) -> Answer:
-    answer = json.dumps(body or {"error": {"message": f"it said {KEY}", "code": None}}).encode()
-    return lambda handler, _: handler.send(status, answer, **headers)
+well = well_with(answered)
 
 
 def giving(change: Callable[[list[dict[str, Any]]], object]) -> Answer:
-    return lambda handler, request: handler.send(200, json.dumps({"data": change(vectors_of(request))}).encode())
+    return well_with(lambda request: {"data": change(vectors_of(request))})
 
 
 @pytest.fixture
@@ -95,12 +50,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     for name in ("http_proxy", "https_proxy", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving(well) as running:
         yield running
-        running.shutdown()
-        thread.join()
 
 
 def embedder(server: Server, **options: Any) -> OpenAIEmbedder:
@@ -210,41 +161,14 @@ def test_texts_of_spaces_are_not_sent(server: Server) -> None:
 # -- a server that behaves badly, for a while -----------------------------------------------------------------------------
 
 
-def hang_up(handler: Handler, _: dict[str, Any]) -> None:
-    handler.connection.shutdown(socket.SHUT_RDWR)
-    handler.close_connection = True
-
-
-def cut_short(handler: Handler, request: dict[str, Any]) -> None:
-    body = json.dumps({"data": vectors_of(request)}).encode()
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body[: len(body) // 2])
-    handler.close_connection = True
-
-
 def half_a_document(handler: Handler, request: dict[str, Any]) -> None:
     handler.send(200, json.dumps({"data": vectors_of(request)}).encode()[:-9])
-
-
-def dripping(handler: Handler, _: dict[str, Any]) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", "1000")
-    handler.end_headers()
-    try:
-        for _each in range(1000):
-            time.sleep(0.05)
-            handler.wfile.write(b" ")
-            handler.wfile.flush()
-    except OSError:
-        handler.close_connection = True
 
 
 PASSING = {
     **{f"HTTP {status}": refusing(status) for status in (408, 429, 500, 502, 503, 504)},
     "hangs up": hang_up,
-    "cut short": cut_short,
+    "cut short": cut_short(answered),
     "half a document": half_a_document,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from bethink.context.items import Item, shown
 from bethink.errors import InvalidInput
 from bethink.models.tokens import BuiltinCounter
 from bethink.retrieval.hits import Hit, Member, RecallResult, excerpt
-from bethink.retrieval.packing import LONGEST, Passages, packed, passage
+from bethink.retrieval.packing import LONGEST, Cost, Passages, packed, passage
 from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import query_terms
 
@@ -23,7 +23,7 @@ AT = datetime(2024, 5, 6, tzinfo=timezone.utc)
 FILLER = [f"Sentence {number} is about something else altogether." for number in range(60)]
 
 
-def hit(name: str, text: str, score: float, members: tuple[Member, ...] = ()) -> Hit:
+def hit(name: str, text: str, score: float, members: tuple[Member, ...] = (), at: datetime = AT) -> Hit:
     return Hit(
         kind="message",
         id=name,
@@ -33,22 +33,29 @@ def hit(name: str, text: str, score: float, members: tuple[Member, ...] = ()) ->
         text=text,
         speaker="Mara",
         trust="user",
-        at=AT,
+        at=at,
         score=score,
         scores={"lexical": score},
         members=members,
     )
 
 
-def cost(of: Hit | Member) -> int:
+def cost_of(of: Hit | Member) -> Cost:
     text = excerpt(of.text, of.cut)
     item = Item(section="recalled", of="message", id=of.id, text=text, at=of.at, trust=of.trust, reason="", speaker=of.speaker)
-    return shown(item, COUNTER).tokens
+    line = shown(item, COUNTER)
+    return Cost(line.tokens, line.heading, line.heading_tokens)
+
+
+def cost(*lines: Hit | Member) -> int:
+    """Of lines with one heading for each of their days."""
+    costs = [cost_of(each) for each in lines]
+    return sum(each.tokens for each in costs) + sum({each.day: each.heading for each in costs}.values())
 
 
 def pack(budget: int, *hits: Hit, weights: dict[str, float] | None = None) -> RecallResult:
     passages = Passages(weights or CHEQUE, COUNTER)
-    return packed(RecallResult(hits=hits), budget=budget, passages=passages, cost=cost)
+    return packed(RecallResult(hits=hits), budget=budget, passages=passages, cost=cost_of)
 
 
 def names(result: RecallResult) -> list[str]:
@@ -63,26 +70,54 @@ texts = st.one_of(
 
 
 @given(
-    st.lists(st.tuples(texts, st.floats(0, 1)), max_size=6),
+    st.lists(st.tuples(texts, st.floats(0, 1), st.integers(0, 3)), max_size=6),
     st.integers(1, 600),
 )
-def test_lines_never_take_more_than_the_budget(given_hits: list[tuple[str, float]], budget: int) -> None:
-    hits = [hit(f"h{number}", text, score) for number, (text, score) in enumerate(given_hits)]
+def test_lines_and_headings_never_take_more_than_the_budget(given_hits: list[tuple[str, float, int]], budget: int) -> None:
+    hits = [
+        hit(f"h{number}", text, score, at=AT + timedelta(days=days)) for number, (text, score, days) in enumerate(given_hits)
+    ]
     hits.sort(key=lambda each: -each.score)
     result = pack(budget, *hits)
-    assert result.tokens == sum(map(cost, result.hits)) <= budget
+    assert result.tokens == cost(*result.hits) <= budget
+    for first in range(len(result) + 1):
+        assert sum(each.tokens for each in result[:first]) == cost(*result[:first]), "of any number of the best hits"
     assert sorted(names(result) + [each.id for each in result.left_out]) == sorted(each.id for each in hits)
     assert names(result) == [each.id for each in hits if each.id in names(result)]
 
 
 def test_short_lines_go_in_by_rank() -> None:
-    result = pack(50, hit("a", "The cheque came on Monday.", 0.9), hit("b", "A cheque.", 0.5), hit("c", "Cheque!", 0.4))
+    result = pack(36, hit("a", "The cheque came on Monday.", 0.9), hit("b", "A cheque.", 0.5), hit("c", "Cheque!", 0.4))
     assert names(result) == ["a", "b"]
 
 
 def test_what_does_not_fit_is_passed_over_for_what_does() -> None:
     result = pack(40, hit("a", "cheque " * 60, 0.9), hit("b", "A cheque.", 0.5))
     assert names(result) == ["b"]
+
+
+def test_the_second_line_of_a_day_takes_no_heading() -> None:
+    first, second = hit("a", "The cheque came.", 0.9), hit("b", "A cheque.", 0.5)
+    later = hit("b", "A cheque.", 0.5, at=AT + timedelta(days=1))
+    room = cost(first, second)
+    assert [each.tokens for each in pack(room, first, second)] == [cost(first), room - cost(first)]
+    assert names(pack(room, first, later)) == ["a"]
+
+
+def test_a_line_of_another_day_is_passed_over_for_one_of_a_day_that_is_there() -> None:
+    first, later = hit("a", "The cheque came.", 0.9), hit("b", "A cheque.", 0.5, at=AT + timedelta(days=1))
+    third = hit("c", "Cheques.", 0.4)
+    assert names(pack(cost(first, third), first, later, third)) == ["a", "c"]
+
+
+def test_the_lines_of_a_turn_take_one_heading() -> None:
+    members = tuple(
+        Member(kind="message", id=name, thread_id="t", seq=seq, text=f"{name} cheque", speaker="Mara", trust="user", at=AT)
+        for seq, name in enumerate("ab", 1)
+    )
+    (found,) = pack(100, hit("b", "b cheque", 0.9, members))
+    assert [each.tokens for each in found.members] == [cost(members[0]), cost(*members) - cost(members[0])]
+    assert found.tokens == cost(*members)
 
 
 def test_what_is_left_out_says_what_it_takes_and_what_was_left() -> None:
@@ -169,7 +204,7 @@ def test_a_budget_alone_gives_as_many_as_fit(memory: Memory) -> None:
 
 def test_k_and_budget_both_hold(memory: Memory) -> None:
     assert len(memory.recall("cheque", 3, budget=500)) == 3
-    assert len(memory.recall("cheque", 3, budget=50)) == 2
+    assert len(memory.recall("cheque", 3, budget=40)) == 2
 
 
 def test_without_a_budget_nothing_is_cut_or_counted(memory: Memory) -> None:

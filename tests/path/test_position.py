@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bethink import Memory, Settings
 from bethink.context import Context, Item
-from bethink.context.items import BLOCK, SectionName, Shown
-from bethink.context.position import arranged, from_edges
+from bethink.context.items import BLOCK, SectionName, Shown, headed, heading_of
+from bethink.context.position import arranged, by_day, from_edges
 from bethink.records import ReceiptLine
 from bethink.settings import LineOrder, MemoryPlace
 from bethink.testing.doubles import START, FrozenClock
@@ -23,9 +23,13 @@ SIZES = st.lists(st.integers(5, 60), max_size=12)
 BESIDE = st.integers(0, 1_000)
 
 
-def lines(section: SectionName, sizes: Sequence[int]) -> list[Shown]:
-    """Lines of these tokens, best first; said in another order."""
+HEADING = 8
+
+
+def lines(section: SectionName, sizes: Sequence[int], *, a_day: int = 1) -> list[Shown]:
+    """Lines of these tokens, best first; said in another order, so many of them a day."""
     times = random.Random(len(sizes)).sample(range(len(sizes)), len(sizes))
+    said = [START + timedelta(days=time // a_day, minutes=time % a_day) for time in times]
     return [
         Shown(
             Item(
@@ -33,24 +37,27 @@ def lines(section: SectionName, sizes: Sequence[int]) -> list[Shown]:
                 of="record",
                 id=f"{section} {rank}",
                 text=f"{section} {rank}",
-                at=START + timedelta(hours=times[rank]),
+                at=said[rank],
                 trust="user",
                 reason="",
             ),
             f"- {section} {rank}",
             size,
             ReceiptLine(section=section, of="record", id=f"{section} {rank}", reason="", tokens=size),
+            heading_of(said[rank]),
+            HEADING,
         )
         for rank, size in enumerate(sizes)
     ]
 
 
 def distances(shown: Sequence[Shown], before: int, after: int) -> dict[str, int]:
-    """Tokens between each line and the nearer edge of the context."""
-    total = sum(line.tokens for line in shown)
+    """Tokens between each line, with its heading where it has one, and the nearer edge of the context."""
+    block = headed(shown)
+    total = sum(line.tokens for line in block)
     found: dict[str, int] = {}
     at = 0
-    for line in shown:
+    for line in block:
         found[line.item.id] = min(before + at, after + total - at - line.tokens)
         at += line.tokens
     return found
@@ -58,11 +65,30 @@ def distances(shown: Sequence[Shown], before: int, after: int) -> dict[str, int]
 
 @settings(max_examples=300)
 @given(SIZES, BESIDE, BESIDE)
-def test_no_line_is_farther_from_an_edge_than_a_worse_one(sizes: list[int], before: int, after: int) -> None:
+def test_where_each_was_said_on_its_own_day_no_line_is_farther_from_an_edge_than_a_worse_one(
+    sizes: list[int], before: int, after: int
+) -> None:
     ranked = lines("recalled", sizes)
-    distance = distances(from_edges(ranked, before, after), before, after)
+    distance = distances(from_edges(by_day(ranked), before, after), before, after)
     assert len(distance) == len(ranked)
     assert all(distance[better.item.id] <= distance[worse.item.id] for better, worse in pairwise(ranked))
+
+
+@settings(max_examples=300)
+@given(SIZES, st.integers(1, 5), BESIDE, BESIDE)
+def test_a_day_stands_together_no_farther_than_a_worse_one_and_its_best_line_nearest(
+    sizes: list[int], a_day: int, before: int, after: int
+) -> None:
+    ranked = lines("recalled", sizes, a_day=a_day)
+    shown = from_edges(by_day(ranked), before, after)
+    headings = [line.heading for line in headed(shown) if line.tokens > sizes[int(line.item.id.split()[1])]]
+    assert sorted(headings) == sorted({line.heading for line in ranked}), "each day has one heading"
+    distance = distances(shown, before, after)
+    days = by_day(ranked)
+    nearest = [min(distance[line.item.id] for line in day) for day in days]
+    assert nearest == sorted(nearest)
+    of_days = [[int(line.item.id.split()[1]) for line in shown if line.heading == day[0].heading] for day in days]
+    assert all(numbers in (sorted(numbers), sorted(numbers, reverse=True)) for numbers in of_days)
 
 
 @settings(max_examples=100)
@@ -70,19 +96,19 @@ def test_no_line_is_farther_from_an_edge_than_a_worse_one(sizes: list[int], befo
 def test_the_better_half_is_nearer_to_the_edges_than_in_plain_order(sizes: list[int], before: int, after: int) -> None:
     ranked = lines("recalled", [20] * len(sizes))
     half = [line.item.id for line in ranked[: len(ranked) // 2]]
-    edges, plain = (distances(order, before, after) for order in (from_edges(ranked, before, after), ranked))
+    edges, plain = (distances(order, before, after) for order in (from_edges(by_day(ranked), before, after), ranked))
     assert sum(map(edges.__getitem__, half)) <= sum(map(plain.__getitem__, half))
 
 
 def test_with_both_edges_near_the_strongest_is_first_and_the_second_last() -> None:
     ranked = lines("recalled", [20] * 5)
-    assert [line.item.id[-1] for line in from_edges(ranked, 0, 0)] == ["0", "2", "4", "3", "1"]
+    assert [line.item.id[-1] for line in from_edges(by_day(ranked), 0, 0)] == ["0", "2", "4", "3", "1"]
 
 
 @pytest.mark.parametrize(("before", "after", "order"), [(0, 500, "01234"), (500, 0, "43210")])
 def test_with_one_edge_near_the_strongest_are_at_that_end(before: int, after: int, order: str) -> None:
     ranked = lines("profile", [20] * 5)
-    assert "".join(line.item.id[-1] for line in from_edges(ranked, before, after)) == order
+    assert "".join(line.item.id[-1] for line in from_edges(by_day(ranked), before, after)) == order
 
 
 @settings(max_examples=200)
@@ -103,6 +129,12 @@ def test_an_arrangement_shows_every_line_once_section_by_section(
     assert names == sorted(names, key=BLOCK.index, reverse=at == "question")
     for name in ("pinned", "previous session", "summary"):
         assert [line for line in shown if line.item.section == name] == sections[name], "their order is their own"
+
+
+def test_lines_by_score_stand_with_the_best_line_of_their_day() -> None:
+    ranked = lines("recalled", [20] * 9, a_day=3)
+    shown = arranged({"recalled": ranked}, at="start", order="ranked", before=10, after=10)
+    assert list(shown) == [line for day in by_day(ranked) for line in day] != ranked
 
 
 @pytest.mark.parametrize("order", ["ranked", "chronological"])
@@ -185,6 +217,7 @@ def test_the_position_costs_no_token_and_is_replayed(at: MemoryPlace, order: Lin
     memory = memory_with(memory_at=at, line_order=order)
     context = talk(memory)
     assert context.tokens == plain.tokens
+    assert sum(context.sections.values()) == context.tokens
     assert memory.replay(context.receipt_id).to_bytes() == context.to_bytes()
     assert sorted(line.text[:40] for line in context.lines) == sorted(line.text[:40] for line in plain.lines)
 

@@ -5,6 +5,7 @@
     lexical     recall by words of one tenant among many in a large file, and adding a record
     open        what a new process pays: import, opening, the first recall
     growth      what a turn and an append cost as a conversation grows
+    year        what the end of a session costs as sessions add up
     facts       numbers, dates and names that survive folding
     locomo, longmemeval, beam
                 how often recall finds the evidence of a question, beside others

@@ -15,6 +15,7 @@ from bethink.cli.commands import (
     context,
     database,
     demo,
+    episodes,
     forgetting,
     keeping,
     profile,
@@ -98,6 +99,7 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
+episodes.register(app)
 forgetting.register(app)
 redacting.register(app)
 usage.register(app)

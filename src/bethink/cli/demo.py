@@ -32,7 +32,7 @@ from bethink.storage.base import Store
 __all__ = ["tour"]
 
 NAMESPACE = ("default",)
-BUDGET = 800
+BUDGET = 700
 SHARED_QUESTION = "What am I allergic to?"
 UNANSWERED_QUESTION = "What is the password of the guest wifi?"
 NEW_SESSION = "mara-new-session"

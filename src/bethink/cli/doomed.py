@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import NotFound
-from bethink.records import StateEntry, Summary
+from bethink.records import Episode, StateEntry, Summary
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, Verification
+from bethink.storage.derive import made_of
 
 if TYPE_CHECKING:
     from bethink.memory import Memory
@@ -67,7 +68,9 @@ def message(memory: Memory, store: Store, message_id: str) -> Doomed:
 def record(memory: Memory, record_id: str) -> Doomed:
     """A record, by its id or its short mark."""
     mark = record_id.removeprefix("[").removesuffix("]").removeprefix("mem:")
-    texts = [words for known in _records(memory) if known.id.endswith(mark) for words in _said_of(known)]
+    known_here = _records(memory)
+    named = [known.id for known in known_here if known.id.endswith(mark)]
+    texts = [words for known in known_here if known.id in named or made_of(known, named) for words in _said_of(known)]
     return Doomed(f"record {mark}", _distinct(texts))
 
 
@@ -146,19 +149,27 @@ def _said_of(known: AnyRecord) -> Iterator[str]:
     yield known.text
     if isinstance(known, StateEntry):
         yield from (known.because, known.ref)
+    if isinstance(known, Episode):
+        yield from (known.task, known.approach, known.feedback)
 
 
 def _derived(records: Sequence[AnyRecord], members: dict[str, Message], thread_id: str = "") -> Iterator[str]:
     """What records say on the strength of these messages, and of the state of a thread what was set by hand: of a summary only
     the lines that rest on them.
     """
+    entries = [known.id for known in records if isinstance(known, StateEntry) and _rests_on(known, members)]
     for known in records:
         if isinstance(known, Summary):
             yield from (line.text for line in known.lines if not members.keys().isdisjoint(line.sources))
             continue
         worded = [source.text for source in known.sources if source.message_id in members]
-        if worded or (isinstance(known, StateEntry) and known.thread_id == thread_id):
+        of_thread = isinstance(known, StateEntry | Episode) and known.thread_id == thread_id != ""
+        if worded or of_thread or made_of(known, entries):
             yield from (*_said_of(known), *worded)
+
+
+def _rests_on(known: AnyRecord, members: dict[str, Message]) -> bool:
+    return any(source.message_id in members for source in known.sources)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

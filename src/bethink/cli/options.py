@@ -58,17 +58,17 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     embedder: str = "auto"
 
     @contextmanager
-    def memory(self, *, create: bool = False) -> Iterator[Memory]:
-        """The memory asked for; closed afterwards.
+    def memory(self, *, create: bool = False, language_model: str | None = None) -> Iterator[Memory]:
+        """The memory asked for; closed afterwards. A language model is only asked when somebody says so.
 
         Raises:
             NotFound: there is no such file, and the command is not one that makes it (`create`).
         """
-        with self.database(create=create) as (memory, _):
+        with self.database(create=create, language_model=language_model) as (memory, _):
             yield memory
 
     @contextmanager
-    def database(self, *, create: bool = False) -> Iterator[tuple[Memory, Store]]:
+    def database(self, *, create: bool = False, language_model: str | None = None) -> Iterator[tuple[Memory, Store]]:
         """The memory asked for, and the store beneath it for looking things up by id."""
         if str(self.db) == ":memory:" or self.db.is_dir():
             raise InvalidInput("db", "not a file", "give the path of a SQLite file, such as --db agent.db")
@@ -81,11 +81,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             )
         from bethink.memory import Memory
         from bethink.models.named import embedder_named
+        from bethink.settings import Settings
         from bethink.storage.sqlite import SqliteStore
 
         embedder = embedder_named(self.embedder)
         store = SqliteStore(os.fspath(self.db))
-        with Memory(store=store, namespace=self.namespace, embedder=embedder) as memory:
+        settings = Settings(refine="manual")
+        with Memory(
+            store=store, namespace=self.namespace, embedder=embedder, language_model=language_model, settings=settings
+        ) as memory:
             yield memory, store
 
 

@@ -1,7 +1,7 @@
 """Choosing the lines of the memory block within its room. Pure.
 
 Each section is filled up to its share, then what is left over goes to them in the same order. Pinned lines have no limit: they
-must be there.
+must be there. The first line of a day in a section costs a heading more than those that follow.
 
 What somebody said once is shown once. A message can come as an insight, as a line of a summary, and as a hit; of two lines that
 rest on the same message, one whose words are all in the other is not shown.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bethink.context.items import BLOCK, MEMORY, Item, SectionName, Shown, memory_lines, tag_of
+from bethink.context.items import BLOCK, MEMORY, Item, SectionName, Shown, headed, memory_lines, tag_of
 from bethink.context.lines import words_of
 from bethink.models.measure import Measure
 
@@ -30,7 +30,7 @@ _LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, 
 _SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session"})
 """Sections whose lines are words of a message: the message itself says it better."""
 _NO_NEWS = frozenset({"a", "am", "an", "i", "m", "my", "our", "the", "to", "we"})
-_SHORTEST_LINE = 20  # tokens: a date, a name and a mark are most of that
+_SHORTEST_LINE = 12  # tokens: a name, a mark and a few words
 # Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
 _EMPTY_BLOCK_TOKENS = 60
 
@@ -42,7 +42,8 @@ def choose_block(
     arrange: Callable[[dict[SectionName, list[Shown]]], tuple[Shown, ...]],
     words: Callable[[str], frozenset[str]] = words_of,
 ) -> tuple[tuple[Shown, ...], int]:
-    """The lines of the block, as `arrange` puts those chosen of each section, and what they cost besides the pinned ones.
+    """The lines of the block, as `arrange` puts those chosen of each section and with the tokens of their headings, and what
+    they cost besides the pinned ones.
 
     Args:
         lines: candidates, each section in the order in which it is to be filled.
@@ -58,25 +59,26 @@ def choose_block(
     said = _Said(lines, chosen, words)
     spent = 0 if chosen else _EMPTY_BLOCK_TOKENS
     filled = dict.fromkeys(BLOCK, 0)
+    days: dict[SectionName, set[str]] = {name: set() for name in BLOCK}
     for shares in (_SHARES, _LEFT_OVER):
         for name, share in shares:
             left = min(int(share * free) - filled[name], free - spent)
+            there = days[name]
             for position in sections[name]:
                 if left < _SHORTEST_LINE:
                     break
                 line = lines[position]
-                if said.again(line.item):
-                    continue
-                tokens = line.tokens
-                cost = tokens if filled[name] else tokens + _heading_tokens(name, measure)
+                tokens = line.tokens if line.heading in there else line.tokens + line.heading_tokens
+                cost = tokens if filled[name] else tokens + _tag_tokens(name, measure)
                 # What is too long is passed over: these are excerpts, and a shorter line may say more for its tokens.
-                if cost > left:
+                if cost > left or said.again(line.item):
                     continue
                 for told in said.add(position):
                     chosen.remove(told)
                     filled[lines[told].item.section] -= lines[told].tokens
                     spent -= lines[told].tokens
                 chosen.append(position)
+                there.add(line.heading)
                 filled[name] += tokens
                 spent, left = spent + cost, left - cost
     # Tokens of a whole are not exactly the sum over its lines: the last word is the real count.
@@ -85,7 +87,7 @@ def choose_block(
         block = arrange({name: [lines[at] for at in positions if at in kept] for name, positions in sections.items()})
         tokens = block_tokens(block, measure) - base
         if tokens <= free or len(chosen) == pinned:
-            return block, tokens
+            return headed(block), tokens
         chosen.pop()
 
 
@@ -141,7 +143,7 @@ class _Said:
         return (self._words(text) - _NO_NEWS).issubset(self._words(other.text))
 
 
-def _heading_tokens(name: SectionName, measure: Measure) -> int:
+def _tag_tokens(name: SectionName, measure: Measure) -> int:
     return 2 * measure.count(f"</{tag_of(name)}>") + 2
 
 

@@ -1,7 +1,19 @@
-"""What may stand in the memory block: one `Item` a line, and how a line is written.
+"""What may stand in the memory block: one `Item` a line, how a line is written, and the headings that lines stand under.
 
-Recalled text is data. It is folded into one line, its markup is escaped so that it cannot close the block it stands in, and
-it carries who said it and when; a record also carries the mark by which a reply can cite it.
+    <recalled>
+    2023-05-08:
+    - Caroline: I went to a support group yesterday.
+    - Melanie: How was it?
+    2023-06-09:
+    - moved to Ghent (user) [mem:1f0a9c3e]
+    </recalled>
+
+Recalled text is data. It is folded into one line and its markup is escaped, so that it cannot close the block it stands in or
+begin a line of its own; a line begins with "- " and a heading never does. A line says who said it; a record, which puts what
+was said in other words, has that behind it, with the mark by which a reply can cite it.
+
+When it was said stands once above the lines of a day that follow each other in a section. The first of them counts the tokens
+of the heading as its own (`headed`), so that the tokens of lines are all that the section counts.
 """
 
 from __future__ import annotations
@@ -11,6 +23,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -29,6 +42,8 @@ __all__ = [
     "SectionName",
     "Shown",
     "handle",
+    "headed",
+    "heading_of",
     "item_of_message",
     "item_of_node",
     "item_of_record",
@@ -79,6 +94,9 @@ _ANGLES = str.maketrans({"\uff1c": "&lt;", "\ufe64": "&lt;", "\uff1e": "&gt;", "
 """What is read as an angle bracket once it is normalised."""
 _MARK = re.compile(r"[\[\uff3b](?=\s*mem\s*[:\uff1a])", re.IGNORECASE)
 _IN_LABELS = re.compile(r"[\[\]()<>,;:\s]+")
+_NEXT = "-"
+_heading = attrgetter("heading")
+replace = msgspec.structs.replace
 
 
 # `gc=False` here and in `records`: made by the hundred for each context, never part of a cycle.
@@ -106,12 +124,19 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
-    """An item as its line in the block, the tokens of that line, and how a receipt names it."""
+    """An item as its line in the block, and how a receipt names it.
+
+    Attributes:
+        tokens: of the line; in a block (see `headed`) with those of a heading that it stands first under.
+        heading: of the day on which it was said; `heading_tokens` of that line alone.
+    """
 
     item: Item
     line: str
     tokens: int
     named: ReceiptLine
+    heading: str
+    heading_tokens: int
 
 
 def handle(record_id: str) -> str:
@@ -125,7 +150,7 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         of="record",
         id=record.id,
         text=line_of_entry(record) if isinstance(record, StateEntry) else record.text,
-        at=record.valid_from or record.recorded_at,
+        at=record.valid_from or record.at,
         trust=record.trust,
         reason=reason,
         scores=dict(scores or {}),
@@ -233,19 +258,29 @@ def _who(speaker: str, trust: Trust) -> str:
 
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
-    return line_from(item.text, item.of, item.id, item.at, item.trust, item.speaker, item.changed)
+    return line_from(item.text, item.of, item.id, item.trust, item.speaker, item.changed)
 
 
-def line_from(text: str, of: str, thing_id: str, at: datetime, trust: Trust, speaker: str, changed: str) -> str:
+def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, changed: str) -> str:
     """The same from the fields of an item that are in its line."""
+    # Lines of summaries have their voice already; of a message it is made here.
+    who = (_who(speaker, trust) if of == "message" else _name(speaker)) if speaker else ""
+    line = f"- {who}: {plain(text)}" if who else f"- {plain(text)}"
+    about: list[str] = [] if who else [trust]
     # The trust of a node's lines is not known: who says them tells.
-    unsure = is_unverified(speaker) if of == "node" else trust in ("tool", "external")
-    unverified = ", unverified" if unsure else ""
-    since = f", since then: {plain(changed)}" if changed else ""
-    mark = f" [mem:{handle(thing_id)}]" if of == "record" else ""
-    # Lines of summaries have their voice already.
-    who = _who(speaker, trust) if of == "message" else _name(speaker) or trust
-    return f"- {plain(text)} ({who}, {at.date().isoformat()}{unverified}{since}){mark}"
+    if is_unverified(speaker) if of == "node" else trust in ("tool", "external"):
+        about.append("unverified")
+    if changed:
+        about.append(f"since then: {plain(changed)}")
+    if about:
+        line = f"{line} ({', '.join(about)})"
+    # A text of invisible characters alone leaves nothing behind the name.
+    return f"{line} [mem:{handle(thing_id)}]" if of == "record" else line.rstrip()
+
+
+def heading_of(at: datetime) -> str:
+    """The line that what was said on a day stands under."""
+    return f"{at.date().isoformat()}:"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
@@ -255,7 +290,8 @@ def shown(item: Item, counter: TokenCounter) -> Shown:
 
 def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
     """The same with its line, which is known."""
-    tokens = counter.count(line) + 1
+    tokens = _tokens(line, counter)
+    heading = heading_of(item.at)
     named = ReceiptLine(
         section=item.section,
         of=item.of,
@@ -267,7 +303,26 @@ def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
         changed_by=item.changed_by,
         scores=item.scores,
     )
-    return Shown(item, line, tokens, named)
+    return Shown(item, line, tokens, named, heading, _tokens(heading, counter))
+
+
+def _tokens(line: str, counter: TokenCounter) -> int:
+    """Of a line among others. Many vocabularies have a break in one token with the mark before it, never with a line behind."""
+    return counter.count(f"{line}\n{_NEXT}") - counter.count(_NEXT)
+
+
+def headed(block: Sequence[Shown]) -> tuple[Shown, ...]:
+    """The lines of a block, each that stands first under a heading with the tokens of that."""
+    found: list[Shown] = []
+    for _, lines in groupby(block, key=_section_of):
+        for _, (first, *others) in groupby(lines, key=_heading):
+            tokens = first.tokens + first.heading_tokens
+            found += [replace(first, tokens=tokens, named=replace(first.named, tokens=tokens)), *others]
+    return tuple(found)
+
+
+def _section_of(line: Shown) -> SectionName:
+    return line.item.section
 
 
 def tag_of(section: SectionName) -> str:
@@ -275,15 +330,14 @@ def tag_of(section: SectionName) -> str:
     return section.replace(" ", "_")
 
 
-def _section_of(line: Shown) -> SectionName:
-    return line.item.section
-
-
 def memory_lines(block: Sequence[Shown]) -> list[str]:
     """The lines of the message that carries the block, in order. None is empty, or begins or ends with white space."""
     parts = ["<memory>", _PREFACE]
     for name, lines in groupby(block, key=_section_of):
-        parts += [f"<{tag_of(name)}>", *[each.line for each in lines], f"</{tag_of(name)}>"]
+        parts.append(f"<{tag_of(name)}>")
+        for heading, of_day in groupby(lines, key=_heading):
+            parts += [heading, *[each.line for each in of_day]]
+        parts.append(f"</{tag_of(name)}>")
     parts.append("</memory>")
     return parts
 

@@ -2,12 +2,14 @@
 
 Models use best what stands near the start or the end of what they read ("Lost in the Middle", Liu et al. 2024). Messages of a
 thread have their order, and so have the lines of a summary. Sections, and lines ranked by a score, have no such order: these
-stand in the order in which they matter, from the nearer edge of the whole context inwards:
+stand in the order in which they matter, from the nearer edge of the whole context inwards. What was said on one day stands
+together, under its heading, where the best line of that day does:
 
-    memory at the start      sections in the order of `BLOCK`; the best lines first while the start is nearer than the end
-    memory at the question   sections in the reverse order; the best lines last
+    memory at the start      sections in the order of `BLOCK`; the best days first while the start is nearer than the end, and
+                             of a day its best lines
+    memory at the question   sections in the reverse order; the best days and lines last
 
-Where a context is short, both of its edges are near, and the lines alternate between them.
+Where a context is short, both of its edges are near, and the days alternate between them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from bethink.context.items import BLOCK, SectionName, Shown
 from bethink.settings import LineOrder, MemoryPlace
 
-__all__ = ["arranged", "from_edges"]
+__all__ = ["arranged", "by_day", "from_edges"]
 
 _RANKED: frozenset[SectionName] = frozenset({"profile", "recalled"})
 """Sections whose lines are ranked by a score, best first, and stand in no order of their own."""
@@ -35,35 +37,51 @@ def arranged(
         before, after: tokens of the context before the block, and after it.
     """
     names = BLOCK if at == "start" else BLOCK[::-1]
-    sizes = {name: sum([line.tokens for line in sections.get(name, ())]) for name in names}
+    sizes = {name: _tokens(sections.get(name, ())) for name in names}
     after += sum(sizes.values())
     shown: list[Shown] = []
     for name in names:
         lines = sections.get(name, ())
         after -= sizes[name]
         if name in _RANKED and len(lines) > 1:
-            if order == "edges":
-                lines = from_edges(lines, before, after)
-            elif order == "chronological":
+            if order == "chronological":
                 lines = sorted(lines, key=lambda line: line.item.at)
+            elif order == "edges":
+                lines = from_edges(by_day(lines), before, after)
+            else:
+                lines = [line for day in by_day(lines) for line in day]
         shown += lines
         before += sizes[name]
     return tuple(shown)
 
 
-def from_edges(lines: Sequence[Shown], before: int, after: int) -> list[Shown]:
-    """Lines that came best first, each put at that end of what is left of their place which is nearer to an edge.
+def by_day(lines: Sequence[Shown]) -> list[list[Shown]]:
+    """The lines of each day together, in their order; the days in the order of their first lines."""
+    days: dict[str, list[Shown]] = {}
+    for line in lines:
+        days.setdefault(line.heading, []).append(line)
+    return list(days.values())
 
-    So no line has fewer tokens between itself and the nearer edge than a better one. `before` and `after` are the tokens from
-    their place to the two edges.
+
+def from_edges(days: Sequence[Sequence[Shown]], before: int, after: int) -> list[Shown]:
+    """The lines of days, both best first, each day put at that end of what is left of their place which is nearer to an edge.
+
+    So no day has fewer tokens between itself and the nearer edge than a better one, nor has a line than a better one of its
+    day. `before` and `after` are the tokens from their place to the two edges.
     """
     front: list[Shown] = []
     back: list[Shown] = []
-    for line in lines:
+    for day in days:
         if before <= after:
-            front.append(line)
-            before += line.tokens
+            front += day
+            before += _tokens(day)
         else:
-            back.append(line)
-            after += line.tokens
+            back += day
+            after += _tokens(day)
     return front + back[::-1]
+
+
+def _tokens(lines: Sequence[Shown]) -> int:
+    """Of lines with one heading for each of their days."""
+    days = {line.heading: line.heading_tokens for line in lines}
+    return sum([line.tokens for line in lines]) + sum(days.values())

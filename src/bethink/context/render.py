@@ -17,6 +17,7 @@ from bethink.context.items import (
     BLOCK,
     Item,
     SectionName,
+    headed,
     item_of_message,
     item_of_node,
     item_of_record,
@@ -40,13 +41,19 @@ replayed."""
 
 
 class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a context as a reader sees it: its section, its words, why it is there, what it rests on."""
+    """One line of a context as a reader sees it: its section, its words, why it is there, what it rests on.
+
+    Attributes:
+        tokens: of the line, with those of the heading of a day that it stands first under.
+        at: when it was said; in the memory block, its day is the heading that it stands under.
+    """
 
     section: SectionName
     text: str
     reason: str
     tokens: int
     id: str
+    at: datetime | None = None
     sources: tuple[str, ...] = ()
     scores: dict[str, float] = msgspec.field(default_factory=dict)
 
@@ -154,6 +161,7 @@ def _lines(made_of: Composition, measure: Measure) -> Iterator[ContextLine]:
             reason=item.reason,
             tokens=each.tokens,
             id=item.id,
+            at=item.at,
             sources=item.sources,
             scores=item.scores,
         )
@@ -174,6 +182,7 @@ def _message_line(message: Message, section: SectionName, reason: str, measure: 
         reason=reason,
         tokens=measure.message(message),
         id=message.id,
+        at=message.created_at,
         sources=(message.id,),
     )
 
@@ -239,7 +248,7 @@ def rebuild(receipt: Receipt, named: Named, *, measure: Measure) -> Context:
         )
     pinned = tuple(_of(named.messages, seq, receipt) for first, last in receipt.pinned for seq in range(first, last + 1))
     recent = [_of(named.messages, seq, receipt) for first, last in receipt.recent for seq in range(first, last + 1)]
-    block = tuple(shown(_item_again(line, named, receipt, measure), measure) for line in receipt.lines)
+    block = headed([shown(_item_again(line, named, receipt, measure), measure) for line in receipt.lines])
     made_of = Composition(
         pinned=pinned,
         block=block,

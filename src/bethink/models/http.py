@@ -22,15 +22,15 @@ import threading
 import time
 import weakref
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
-from bethink.errors import EmbeddingFailed, InvalidInput
+from bethink.errors import BethinkError, InvalidInput
 
-__all__ = ["JsonClient"]
+__all__ = ["Failure", "JsonClient"]
 
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
@@ -41,6 +41,12 @@ _MOST_BYTES = 1 << 28
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _NEVER_AGAIN = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """429 with one of these does not pass by itself."""
+
+
+class Failure(Protocol):
+    """The sort of error that a client raises: `EmbeddingFailed` or `ModelFailed`."""
+
+    def __call__(self, who: str, problem: str, fix: str, /, *, status: int | None = None) -> BethinkError: ...
 
 
 class _Failed(Exception):
@@ -70,10 +76,21 @@ class JsonClient:
         headers: sent with every request; values are never shown.
         timeout: seconds of one attempt, from connecting to the last byte.
         retries: how often an attempt is made again.
+        failure: what is raised when it cannot be done.
+
+    Raises:
+        InvalidInput: no such address, no time, or fewer than no retries.
     """
 
-    def __init__(self, who: str, base_url: str, headers: dict[str, str], *, timeout: float, retries: int) -> None:
+    def __init__(
+        self, who: str, base_url: str, headers: dict[str, str], *, timeout: float, retries: int, failure: Failure
+    ) -> None:
+        if not timeout > 0:
+            raise InvalidInput("timeout", f"{timeout}", "give seconds, above 0")
+        if isinstance(retries, bool) or retries < 0:
+            raise InvalidInput("retries", f"{retries}", "give 0 or more")
         self._who = who
+        self._failure = failure
         self._url = _checked(base_url)
         self._headers = {**headers, "Content-Type": "application/json", "Accept": "application/json", "User-Agent": "bethink"}
         self._timeout = timeout
@@ -91,7 +108,7 @@ class JsonClient:
         """The decoded answer to `value`, posted to the base URL and `path`.
 
         Raises:
-            EmbeddingFailed: the server refused it, or did not answer as it should however often it was asked.
+            BethinkError: of the sort `failure`: it was refused, or not answered as it should be however often it was sent.
         """
         body = msgspec.json.encode(value)
         attempt = 0
@@ -103,7 +120,7 @@ class JsonClient:
                 wait = _wait(attempt, failed.wait)
                 if attempt >= self._retries or wait is None:
                     tried = f", tried {attempt + 1} times" if attempt else ""
-                    raise EmbeddingFailed(self._who, failed.problem + tried, failed.fix, status=failed.status) from None
+                    raise self._failure(self._who, failed.problem + tried, failed.fix, status=failed.status) from None
             time.sleep(wait)
             attempt += 1
 
@@ -122,7 +139,7 @@ class JsonClient:
         except TimeoutError:
             raise _Failed(f"no answer within {self._timeout:g} s", "try again later, or give a longer timeout") from None
         except ssl.SSLCertVerificationError:
-            raise EmbeddingFailed(
+            raise self._failure(
                 self._who, f"the certificate of {self.host} cannot be verified", "set SSL_CERT_FILE to a file of authorities"
             ) from None
         except (OSError, http.client.HTTPException) as error:
@@ -147,7 +164,7 @@ class JsonClient:
             pieces.append(piece)
             size += len(piece)
             if size > _MOST_BYTES:
-                raise EmbeddingFailed(self._who, f"an answer of more than {_MOST_BYTES:,} bytes", "give a smaller batch_size")
+                raise self._failure(self._who, f"an answer of more than {_MOST_BYTES:,} bytes", "ask for less at once")
             _limit(connection, until)
         if response.length:
             raise http.client.IncompleteRead(b"")
@@ -163,7 +180,7 @@ class JsonClient:
         problem = f"HTTP {status} from {self.host}" + (f" ({code})" if code else "")
         if status in _AGAIN and code not in _NEVER_AGAIN:
             raise _Failed(problem, "try again later", status=status, wait=_asked(headers))
-        raise EmbeddingFailed(self._who, problem, _FIXES.get(status, "check the model's name and the base URL"), status=status)
+        raise self._failure(self._who, problem, _FIXES.get(status, "check the model's name and the base URL"), status=status)
 
     # -- connections ------------------------------------------------------------------------------------------------------
 
@@ -185,7 +202,7 @@ class JsonClient:
 _FIXES = {
     401: "check the API key",
     403: "check what the API key may do",
-    413: "give a smaller batch_size",
+    413: "send less at once: a smaller batch_size, or a shorter prompt",
     404: "check the model's name and the base URL",
 }
 

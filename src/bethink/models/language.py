@@ -235,7 +235,7 @@ class AsyncCallableModel:
         return f"AsyncCallableModel({self.name!r})"
 
 
-GivenModel: TypeAlias = LanguageModel | Callable[[str], str]
+GivenModel: TypeAlias = LanguageModel | Callable[[str], str] | str
 """What `as_model` takes."""
 AsyncGivenModel: TypeAlias = GivenModel | AsyncLanguageModel | Callable[[str], Awaitable[str]]
 """What `as_any_model` takes."""
@@ -245,12 +245,16 @@ def as_model(model: GivenModel, name: str = "") -> LanguageModel:
     """`model` itself if it has `complete`, or the function as a model.
 
     Args:
-        model: a `LanguageModel`, or a function from text to text.
+        model: a `LanguageModel`, a function from text to text, or a name (`models.named`).
         name: for a function; its own name when nothing is said.
 
     Raises:
         InvalidInput: it is neither, it is asynchronous, or its name cannot be kept.
     """
+    if isinstance(model, str):
+        from bethink.models.named import language_model_named
+
+        return language_model_named(model)
     complete = getattr(model, "complete", None)
     if _is_async(complete) or (complete is None and _is_async(model)):
         raise InvalidInput("model", "asynchronous", "pass a synchronous client, or use AsyncMemory")
@@ -461,5 +465,5 @@ def _failure(error: Exception) -> ModelError:
     kinds = [kind.__name__ for kind in type(error).__mro__]
     # Clients have time-outs of their own (`APITimeoutError`, `ReadTimeout`), and not all of them are a TimeoutError.
     reason: Literal["error", "timeout"] = "timeout" if any("Timeout" in kind for kind in kinds) else "error"
-    status = getattr(error, "status_code", None)
+    status = getattr(error, "status_code", None) or getattr(error, "status", None)
     return ModelError(reason, f"{kinds[0]} {status}" if isinstance(status, int) else kinds[0])

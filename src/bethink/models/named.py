@@ -1,4 +1,4 @@
-"""Embedders by name, for `Memory(embedder="...")` and the command line.
+"""Embedders and language models by name, for `Memory(embedder="...", language_model="...")` and the command line.
 
     auto                             minilm where its extra is installed, else none
     none                             words alone
@@ -9,7 +9,7 @@
     fastembed:NAME                   ONNX models                                        extra "fastembed"
     sentence-transformers:PATH-OR-NAME                                                  extra "sentence-transformers"
 
-Naming one loads nothing and sends nothing; its first use does.
+A language model by name is openai:MODEL, at the same servers. Naming one loads nothing and sends nothing; its first use does.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from collections.abc import Callable
 
 from bethink.errors import InvalidInput
 from bethink.models import Embedder
+from bethink.models.language import LanguageModel
 
-__all__ = ["CHOICES", "embedder_named"]
+__all__ = ["CHOICES", "embedder_named", "language_model_named"]
 
 CHOICES = "auto, none, minilm, multilingual, openai:MODEL, model2vec:PATH, fastembed:MODEL, sentence-transformers:MODEL"
 
@@ -39,6 +40,20 @@ def embedder_named(name: str) -> Embedder | None:
             raise InvalidInput("embedder", "no model after its kind", f"write {kind}:MODEL")
         return _OF_MODELS[kind](model)
     raise InvalidInput("embedder", "a name that is none of the choices", f"choose one of: {CHOICES}")
+
+
+def language_model_named(name: str) -> LanguageModel:
+    """The language model of a name: "openai:MODEL", behind OpenAI's API at OPENAI_BASE_URL, or OpenAI's own.
+
+    Raises:
+        InvalidInput: no such name, or one without the model that must follow it.
+    """
+    kind, _, model = name.strip().partition(":")
+    if kind != "openai" or not model:
+        raise InvalidInput("language_model", "a name that is none", 'write "openai:MODEL", such as "openai:gpt-4o-mini"')
+    from bethink.models.openai_model import OpenAIModel
+
+    return OpenAIModel(model)
 
 
 def _auto() -> Embedder | None:

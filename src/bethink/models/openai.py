@@ -8,14 +8,11 @@ one of these: none is ever made by default, and making one sends nothing yet.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from bethink.errors import EmbeddingFailed, InvalidInput
-from bethink.models.http import JsonClient
+from bethink.errors import EmbeddingFailed
+from bethink.models.openai_server import openai_server
 from bethink.models.probed import ProbedEmbedder, _at_least_one
 from bethink.models.tokens import BuiltinCounter, truncate
 
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAIEmbedder"]
 
-_OPENAI = "https://api.openai.com/v1"
 _MOST_BYTES = 300_000
 """Of one request. OpenAI takes 300,000 tokens, and a token is a byte at least."""
 
@@ -62,16 +58,11 @@ class OpenAIEmbedder(ProbedEmbedder):
         retries: int = 3,
     ) -> None:
         super().__init__(model, dimension=dimensions, max_tokens=max_tokens, batch_size=batch_size)
-        if not timeout > 0:
-            raise InvalidInput("timeout", f"{timeout}", "give seconds, above 0")
-        if isinstance(retries, bool) or retries < 0:
-            raise InvalidInput("retries", f"{retries}", "give 0 or more")
         self._model = model
         self._asked_dimensions = dimensions
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-        key = _key(api_key, url, given=base_url is not None)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = JsonClient(model, url, headers, timeout=timeout, retries=retries)
+        self._client = openai_server(
+            model, api_key=api_key, base_url=base_url, timeout=timeout, retries=retries, failure=EmbeddingFailed
+        )
         self._most_tokens = _at_least_one(max_tokens, "max_tokens")
 
     def __repr__(self) -> str:
@@ -139,13 +130,3 @@ class OpenAIEmbedder(ProbedEmbedder):
         if vectors.ndim != 2 or vectors.size == 0:
             raise EmbeddingFailed(self._name, "vectors that are no lists of as many numbers each", "check the server")
         return vectors
-
-
-def _key(api_key: str | None, url: str, *, given: bool) -> str:
-    key = api_key if given or api_key is not None else os.environ.get("OPENAI_API_KEY")
-    key = (key or "").strip()
-    if re.search(r"[^\x21-\x7e]", key):
-        raise InvalidInput("api_key", "holds a space, a control character or one that is not ASCII", "give the key alone")
-    if not key and urlsplit(url).hostname == urlsplit(_OPENAI).hostname:
-        raise InvalidInput("api_key", "none", "give it as api_key=..., or set OPENAI_API_KEY")
-    return key

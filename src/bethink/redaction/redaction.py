@@ -19,7 +19,7 @@ import msgspec
 from bethink.checkpoints import JSON
 from bethink.errors import InvalidInput
 from bethink.messages import Message, Part, Raw, ToolCall
-from bethink.records import AnyRecord, Insight, Line, Node, Source, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, Insight, Line, Node, Source, StateEntry, Summary
 from bethink.redaction.kinds import KINDS, Kind
 from bethink.threads import HANDOFF
 
@@ -192,6 +192,9 @@ class Redaction(msgspec.Struct, frozen=True, kw_only=True):
             changed = replace(changed, lines=self._lines(changed.lines))
         elif isinstance(changed, StateEntry):
             fields = {name: self.text(getattr(changed, name)) for name in ("because", "key", "old", "ref")}
+            changed = replace(changed, **fields)
+        elif isinstance(changed, Episode):
+            fields = {name: self.text(getattr(changed, name)) for name in ("task", "approach", "feedback")}
             changed = replace(changed, **fields)
         return _as_it_is(record, changed)
 

@@ -21,6 +21,7 @@ import msgspec
 
 from bethink.errors import InvalidInput
 from bethink.messages import Role, Tier, Trust
+from bethink.records import Outcome
 from bethink.storage.base import And, Compare, Contains, Exists, Filter, In, Not, Or
 from bethink.storage.base.filters import FIELDS, METADATA, Comparison, FieldPath, Scalar, unknown_node
 from bethink.values import check_text, utc
@@ -43,7 +44,8 @@ _COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
 _OPERATORS = (*_COMPARISONS, "ne", "in", "nin", "exists", "contains")
 _JOINS = ("and", "or", "not")
 _NAMES: dict[str, tuple[str, ...]] = {
-    "kind": ("message", "note", "insight", "summary"),
+    "kind": ("message", "note", "insight", "summary", "episode"),
+    "outcome": get_args(Outcome),
     "role": get_args(Role),
     "tier": get_args(Tier),
     "trust": get_args(Trust),

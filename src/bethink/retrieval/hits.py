@@ -40,7 +40,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     """A hit, or a member of one, that did not fit into a budget.
 
     Attributes:
-        tokens: of its line.
+        tokens: of its line, with the heading of its day if none of that day had been taken.
         left: tokens that were left when its turn came.
     """
 
@@ -61,7 +61,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         score: 0 to 1, higher is better, to six decimals.
         scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.rank`.
         cut: which characters of `text` a budget has room for; None for all. `shown` is that passage.
-        tokens: of its line in a context, and of those of its members; 0 where no budget was given.
+        tokens: of its line in a context, or of those of its members, with the headings of days that no hit before it has a line
+            of; 0 where no budget was given.
         members: what belongs to its turn or session, in order; () where each hit is a unit of its own.
     """
 
@@ -94,7 +95,7 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
         empty_reason: why there is no hit; "" when there is one.
         legs: which ran: "lexical", "dense", "tokens".
         needed: what the best hit had to come to: the threshold for this query.
-        tokens: of all lines, where a budget was given.
+        tokens: of all lines and the headings of their days, where a budget was given.
         left_out: what the budget had no room for, in the order of rank.
     """
 

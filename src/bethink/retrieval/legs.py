@@ -43,6 +43,10 @@ _NEIGHBOURS = ((-1, 0.5), (-2, 0.2), (1, 0.4), (2, 0.2))
 _STEPS = tuple(step for step, _ in _NEIGHBOURS)
 _SHARES = tuple(share for _, share in _NEIGHBOURS)
 
+_THREAD_BITS = 34
+"""Above those of a seq."""
+_APART = 8
+
 _PASTED = 32
 
 
@@ -51,22 +55,24 @@ def neighbours(candidates: Sequence[Candidate], rows: Sequence[int] | None = Non
     record has none.
     """
     nobody = len(candidates)
-    threads: dict[tuple[Namespace, str], dict[int, int]] = {}
-    for row, each in enumerate(candidates):
-        if each.kind == "message" and each.thread_id is not None:
-            threads.setdefault((each.namespace, each.thread_id), {})[each.seq] = row
-    if rows is not None:
-        chosen = [candidates[row] for row in rows]
-        own = [threads.get((each.namespace, each.thread_id or ""), {}) if each.kind == "message" else {} for each in chosen]
-        near = [
-            tuple([thread.get(each.seq + step, nobody) for step in _STEPS]) for each, thread in zip(chosen, own, strict=True)
-        ]
-        return np.array(near, dtype=np.intp).reshape(len(near), len(_STEPS))
-    around = [(nobody,) * len(_STEPS)] * nobody
-    for thread in threads.values():
-        for seq, row in thread.items():
-            around[row] = tuple([thread.get(seq + step, nobody) for step in _STEPS])
-    return np.array(around, dtype=np.intp).reshape(nobody, len(_STEPS))
+    if not nobody:
+        return np.zeros((0, len(_STEPS)), dtype=np.intp)
+    threads: dict[tuple[Namespace, str | None], int] = {}
+    # Messages of a thread are as far apart as their seqs, and out of reach of all else.
+    places = np.array(
+        [
+            (threads.setdefault((each.namespace, each.thread_id), len(threads)) << _THREAD_BITS) + each.seq
+            if each.kind == "message"
+            else -_APART * (row + 1)
+            for row, each in enumerate(candidates)
+        ],
+        dtype=np.int64,
+    )
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    wanted = (places if rows is None else places[list(rows)])[:, np.newaxis] + np.array(_STEPS)
+    found = np.minimum(np.searchsorted(ordered, wanted), nobody - 1)
+    return np.where(ordered[found] == wanted, order[found], nobody)
 
 
 # -- words ----------------------------------------------------------------------------------------------------------------
@@ -173,16 +179,15 @@ class Words(msgspec.Struct, frozen=True):
         column = {term: number for number, term in enumerate(self.weights)}
         cells: list[int] = []
         counts: list[int] = []
-        lengths = [0] * (len(candidates) + 1)
+        lengths = [each.length for each in candidates] + [0]
         for row, candidate in enumerate(candidates):
             positions: Mapping[str, Sequence[int]] = candidate.positions
-            length = candidate.length
-            if length > WHOLE:
-                positions, length = best_passage(positions, length, self._worth)
-            lengths[row] = length
+            if lengths[row] > WHOLE:
+                positions, lengths[row] = best_passage(positions, lengths[row], self._worth)
+            first = row * len(column)
             for term, places in positions.items():
                 if term in column:
-                    cells.append(row * len(column) + column[term])
+                    cells.append(first + column[term])
                     counts.append(len(places))
         table = np.zeros((len(lengths), len(column)))
         table.ravel()[cells] = counts

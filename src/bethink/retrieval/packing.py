@@ -7,12 +7,15 @@ development: the chance to be evidence by score, rank and tokens, divided by the
 does not. So a line of more than `_TURN` tokens is worth less, by the root of how much longer it is, and no text takes more than
 `LONGEST` before the others have had their turn: it is cut to its best passage, the sentences next to each other that hold most
 of the query.
+
+A context shows lines under headings of their days: the first line of a day takes its heading's tokens too, those after it
+only their own. (To take lines of days that are there before better ones gained nothing.)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -23,12 +26,12 @@ from bethink.models.tokens import truncate
 from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
 from bethink.retrieval.terms import index_terms
 
-__all__ = ["LONGEST", "SHORTEST", "Passages", "packed", "passage"]
+__all__ = ["LONGEST", "SHORTEST", "Cost", "Passages", "packed", "passage"]
 
 LONGEST = 120
 """Tokens of a text, as long as there is no room to spare."""
-SHORTEST = 16
-"""Tokens of the shortest line: little more than who said it and when."""
+SHORTEST = 10
+"""Tokens of the shortest line: little more than who said it."""
 
 _TURN = 80
 _SHORTEST_PASSAGE = 40
@@ -62,21 +65,33 @@ class Passages(msgspec.Struct, frozen=True):
         return replace(result, hits=tuple([replace(hit, cut=self.cut(hit)) for hit in result.hits]))
 
 
+class Cost(msgspec.Struct, frozen=True):
+    """What a line takes: its own tokens, and those of the heading of its day, which only the first line of a day pays."""
+
+    tokens: int
+    day: str
+    heading: int
+
+
 class _Line(msgspec.Struct, frozen=True):
     of: Hit | Member
     cut: tuple[int, int] | None
-    tokens: int
+    cost: Cost
+
+    def tokens(self, days: Container[str]) -> int:
+        """Beside lines of these days."""
+        return self.cost.tokens if self.cost.day in days else self.cost.tokens + self.cost.heading
 
 
-def packed(result: RecallResult, *, budget: int, passages: Passages, cost: Callable[[Hit | Member], int]) -> RecallResult:
+def packed(result: RecallResult, *, budget: int, passages: Passages, cost: Callable[[Hit | Member], Cost]) -> RecallResult:
     """What of a recall fits into a budget, still best first, and what does not.
 
     A hit with members goes in by its best member; the others join it as far as there is room. Whatever does not fit when its
     turn comes is passed over, since a shorter one behind it may; but a long text goes in by a shorter passage.
 
     Args:
-        budget: tokens for all lines.
-        cost: tokens of the line of a hit or member, with the passage that it has.
+        budget: tokens for all lines and the headings of their days.
+        cost: of the line of a hit or member, with the passage that it has.
 
     Raises:
         InvalidInput: a budget of less than 1.
@@ -90,40 +105,48 @@ def packed(result: RecallResult, *, budget: int, passages: Passages, cost: Calla
 
     def fitted(each: _Line, room: int) -> _Line:
         """The line, or if that is too long, a shorter passage of a text that is cut anyway."""
-        if each.tokens <= room or each.cut is None:
+        tokens = each.tokens(days)
+        if tokens <= room or each.cut is None:
             return each
         start, end = each.cut
-        frame = each.tokens - passages.counter.count(each.of.text[start:end])
+        frame = tokens - passages.counter.count(each.of.text[start:end])
         longest = room - frame - _MARKS
         return line(each.of, longest) if longest >= _SHORTEST_PASSAGE else each
 
     units = [[line(each, LONGEST) for each in _lines(hit)] for hit in result.hits]
-    left, taken, passed = budget, dict[tuple[int, int], _Line](), dict[tuple[int, int], int]()
-    for unit in sorted(range(len(units)), key=lambda unit: (-_value(result.hits[unit].score, units[unit][0].tokens), unit)):
+    left, taken, passed = budget, dict[tuple[int, int], _Line](), dict[tuple[int, int], tuple[int, int]]()
+    days = set[str]()
+    for unit in sorted(
+        range(len(units)), key=lambda unit: (-_value(result.hits[unit].score, units[unit][0].cost.tokens), unit)
+    ):
         for place, whole in enumerate(units[unit]):
             each = fitted(whole, left)
-            if each.tokens <= left and (not place or (unit, 0) in taken):
+            tokens = each.tokens(days)
+            if tokens <= left and (not place or (unit, 0) in taken):
                 taken[unit, place] = each
-                left -= each.tokens
+                days.add(each.cost.day)
+                left -= tokens
             else:
-                passed[unit, place] = left
+                passed[unit, place] = tokens, left
     # What room is left goes to longer passages, the best first.
     for at in sorted(taken):
         each = taken[at]
         if each.cut is not None and left > 0:
             longer = line(each.of, LONGEST + left)
-            if longer.tokens - each.tokens <= left:
+            more = longer.cost.tokens - each.cost.tokens
+            if more <= left:
                 taken[at] = longer
-                left -= longer.tokens - each.tokens
+                left -= more
+    days.clear()
     hits = [
-        _taken(hit, [taken[unit, place] for place in range(len(units[unit])) if (unit, place) in taken])
+        _taken(hit, [taken[unit, place] for place in range(len(units[unit])) if (unit, place) in taken], days)
         for unit, hit in enumerate(result.hits)
         if (unit, 0) in taken
     ]
-    left_out = [_left_out(units[unit][place], passed[unit, place]) for unit, place in sorted(passed)]
+    left_out = [_left_out(units[unit][place].of, *passed[unit, place]) for unit, place in sorted(passed)]
     reason = result.empty_reason
     if result.hits and not hits:
-        least = min(each[0].tokens for each in units)
+        least = min(each[0].tokens(()) for each in units)
         reason = f"no answer fits: the shortest takes {least} tokens, the budget is {budget}"
     return replace(result, hits=tuple(hits), left_out=tuple(left_out), tokens=budget - left, empty_reason=reason)
 
@@ -139,16 +162,19 @@ def _lines(hit: Hit) -> Sequence[Hit | Member]:
     return sorted(hit.members, key=lambda each: (each.id != hit.id, each.score is None, -(each.score or 0.0), each.seq))
 
 
-def _taken(hit: Hit, lines: Sequence[_Line]) -> Hit:
-    tokens = sum(each.tokens for each in lines)
-    cuts = {id(each.of): each for each in lines}
-    members = [replace(each, cut=cuts[id(each)].cut, tokens=cuts[id(each)].tokens) for each in hit.members if id(each) in cuts]
-    return replace(hit, cut=lines[0].cut, tokens=tokens, members=tuple(members))
+def _taken(hit: Hit, lines: Sequence[_Line], days: set[str]) -> Hit:
+    """The hit with what its lines take beside those of `days`, which theirs are added to."""
+    cuts, tokens = {id(each.of): each.cut for each in lines}, dict[int, int]()
+    order = {id(of): place for place, of in enumerate(hit.members)}
+    for each in sorted(lines, key=lambda each: order.get(id(each.of), 0)):
+        tokens[id(each.of)] = each.tokens(days)
+        days.add(each.cost.day)
+    members = [replace(each, cut=cuts[id(each)], tokens=tokens[id(each)]) for each in hit.members if id(each) in cuts]
+    return replace(hit, cut=lines[0].cut, tokens=sum(tokens.values()), members=tuple(members))
 
 
-def _left_out(line: _Line, left: int) -> LeftOut:
-    of = line.of
-    return LeftOut(kind=of.kind, id=of.id, thread_id=of.thread_id, seq=of.seq, score=of.score, tokens=line.tokens, left=left)
+def _left_out(of: Hit | Member, tokens: int, left: int) -> LeftOut:
+    return LeftOut(kind=of.kind, id=of.id, thread_id=of.thread_id, seq=of.seq, score=of.score, tokens=tokens, left=left)
 
 
 # -- passages -------------------------------------------------------------------------------------------------------------

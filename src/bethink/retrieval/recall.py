@@ -30,10 +30,10 @@ __all__ = ["Looked", "Searchable", "answer", "look", "weighed_for"]
 
 replace = msgspec.structs.replace
 
-Searchable: TypeAlias = Literal["message", "note", "insight", "summary"]
+Searchable: TypeAlias = Literal["message", "note", "insight", "summary", "episode"]
 """What search finds. Entries of a state are read, not searched."""
 
-_KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary")
+_KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary", "episode")
 
 _CANDIDATES = 48
 """How many of each leg are ranked, or `k` if that is more. What is not among the first 48 by words or by meaning is no

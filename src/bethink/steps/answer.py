@@ -17,14 +17,14 @@ from bethink.messages import Message
 from bethink.models import TokenCounter
 from bethink.retrieval.grouping import Unit, grouped
 from bethink.retrieval.hits import Hit, Member, RecallResult, excerpt
-from bethink.retrieval.packing import SHORTEST, Passages, packed
+from bethink.retrieval.packing import SHORTEST, Cost, Passages, packed
 from bethink.retrieval.recall import Looked, Searchable, answer, look, weighed_for
 from bethink.settings import check_choice
 from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fields_of, passes
 
 __all__ = ["Wanted", "answered", "look_for", "most_of"]
 
-_RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary")
+_RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary", "episode")
 _MOST = 200
 """Hits for a budget alone; so many of each leg are ranked for one."""
 _REACH = 64
@@ -114,11 +114,11 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
         passages = Passages(weighed_for(looked, engine.ranker).weights, engine.counter)
         if wanted.budget is None:
             return passages.of(ranked)
-        return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _tokens(line, engine.counter))
+        return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _cost(line, engine.counter))
 
 
-def _tokens(line: Hit | Member, counter: TokenCounter) -> int:
-    """Of a hit as a context shows it: one line, with who said it and when."""
+def _cost(line: Hit | Member, counter: TokenCounter) -> Cost:
+    """Of a hit as a context shows it: one line, with who said it, under the heading of its day."""
     item = Item(
         section="recalled",
         of="message" if line.kind == "message" else "record",
@@ -129,7 +129,8 @@ def _tokens(line: Hit | Member, counter: TokenCounter) -> int:
         reason="",
         speaker=line.speaker,
     )
-    return shown(item, counter).tokens
+    written = shown(item, counter)
+    return Cost(written.tokens, written.heading, written.heading_tokens)
 
 
 def _turn(engine: Engine, hit: Hit, where: Filter | None) -> list[Message]:

@@ -35,6 +35,7 @@ from bethink.steps.derive import derive
 from bethink.steps.folded import folded_lines, with_changes
 from bethink.steps.handoff import handed_items
 from bethink.steps.recall import recall_from
+from bethink.steps.reflect import end_idle, reflect_if_long
 from bethink.steps.state import own_items
 from bethink.steps.usage import usage_of_turn
 from bethink.steps.view import View, view_thread
@@ -140,8 +141,10 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, room: int, measure: Measure) -> _Found:
+    end_idle(engine, namespace)
     with engine.telemetry.span("view"):
         view = view_thread(engine, namespace, thread_id, room, asked.policy, measure)
+    reflect_if_long(engine, view.thread)
     with engine.telemetry.span("derive"):
         cursor = derive(engine, namespace, view=view)
     shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]

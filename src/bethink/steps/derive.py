@@ -32,12 +32,14 @@ _PAGE = 64
 _LOOKED_BACK = 64
 
 
-def derive(engine: Engine, namespace: Namespace, *, view: View | None = None) -> Cursor | None:
+def derive(engine: Engine, namespace: Namespace, *, view: View | None = None, relaxed: bool = False) -> Cursor | None:
     """Draw insights from every message of the namespace that none have been drawn from yet.
 
     Most turns say nothing to remember, and then all there is to store is that they have been looked at. For the thread of a
     `view` that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to
     move. What the view has read is not read again.
+
+    With `relaxed`, nothing waits for the disk: the caller is about to store something that does and takes it along.
     """
     held: Cursor | None = None
     scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
@@ -50,7 +52,7 @@ def derive(engine: Engine, namespace: Namespace, *, view: View | None = None) ->
             if put is not None and own and not (put.records or put.retire or put.cite):
                 held = put.cursor
             elif put is not None:
-                _store(engine, put)
+                _store(engine, msgspec.structs.replace(put, relaxed=relaxed))
         if page.next is None:
             return held
         scan = msgspec.structs.replace(scan, after=page.next)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage._reference_state import Key, State, Thread, Unit, call_states, covered_seqs, current_nodes
 from bethink.storage.base import Problem
 from bethink.values import Namespace
@@ -88,6 +88,11 @@ def _of_record(state: State, namespace: Namespace, record: AnyRecord) -> Iterato
         yield "rests on a message that is not there"
     if isinstance(record, StateEntry) and (namespace, record.thread_id) not in state.threads:
         yield "is of the state of a thread that is not there"
+    if isinstance(record, Episode):
+        if record.thread_id and (namespace, record.thread_id) not in state.threads:
+            yield "is of a thread that is not there"
+        if any((namespace, entry) not in state.records for entry in record.entries):
+            yield "was made of an entry that is not there"
     if record.superseded_by is not None and (namespace, record.superseded_by) not in state.records:
         yield "is superseded by a record that is not there"
     if record.superseded_by is not None and record.current:

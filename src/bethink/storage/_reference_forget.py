@@ -20,7 +20,16 @@ from bethink.storage._reference_checkpoints import without
 from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
 from bethink.storage.base import Forget, ForgetReceipt
-from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of, thread_of
+from bethink.storage.derive import (
+    made_of,
+    nodes_without,
+    receipt_shows,
+    record_without,
+    rehomed,
+    reopened,
+    terms_of,
+    thread_of,
+)
 from bethink.threads import HANDOFF
 from bethink.values import Namespace
 
@@ -204,6 +213,15 @@ def _drop_records(state: State, gone: _Gone) -> None:
             if left is not at_home:
                 gone.changed.add(key)
             state.put_record(namespace, left)
+    _drop_made_of(state, gone)
+
+
+def _drop_made_of(state: State, gone: _Gone) -> None:
+    """Episodes that were made of an entry of a state that went."""
+    for key, row in list(state.records.items()):
+        if made_of(row.value, {entry for namespace, entry in gone.entries if namespace == key[0]}):
+            gone.records.add(key)
+            state.drop_record(key)
 
 
 def _line_count(record: AnyRecord | None) -> int:

@@ -14,8 +14,9 @@ from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Thread, Unit, current_nodes, in_scope, rows
-from bethink.storage.base import Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
+from bethink.storage.base import Due, Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
 from bethink.storage.derive import thread_of
+from bethink.storage.scans import check_by_id
 from bethink.threads import ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 
@@ -27,6 +28,8 @@ Position = tuple[int, int]
 
 def scan(state: State, request: Scan) -> Page:
     """One page. `next` is the position of its last item, so what is written or removed meanwhile moves nothing else."""
+    if request.by_id:
+        return _by_id(state, request)
     items = sorted(_ITEMS[request.what](state, request), key=lambda item: item[0], reverse=request.newest)
     if request.after is not None:
         number, seq = map(int, request.after.split("."))
@@ -36,11 +39,29 @@ def scan(state: State, request: Scan) -> Page:
     return Page(tuple(item for _, item in page), last)
 
 
+def _by_id(state: State, request: Scan) -> Page:
+    check_by_id(request)
+    items = sorted([item for _, item in _records(state, request)], key=lambda stored: stored.record.id, reverse=request.newest)
+    after = request.after
+    if after is not None:
+        items = [item for item in items if (item.record.id < after if request.newest else item.record.id > after)]
+    page = items[: request.limit]
+    return Page(tuple(page), page[-1].record.id if len(items) > len(page) else None)
+
+
+def _is_due(thread: Thread, due: Due) -> bool:
+    info = thread.info
+    new = any(message.seq > info.reflected_through for message in thread.messages)
+    idle = due.idle_since is not None and info.updated_at <= due.idle_since
+    return new and (idle or (due.messages is not None and info.tip - info.reflected_through >= due.messages))
+
+
 def _threads(state: State, request: Scan) -> Iterator[tuple[Position, ThreadInfo]]:
     for row in rows(state.threads, request.scope):
         thread = row.value
         behind = any(message.seq > thread.info.extracted_through for message in thread.messages)
-        if request.thread_id in (None, thread.info.thread_id) and (behind or not request.behind):
+        due = request.due is None or _is_due(thread, request.due)
+        if request.thread_id in (None, thread.info.thread_id) and (behind or not request.behind) and due:
             yield (row.number, 0), thread.info
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from bethink.messages import Message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, Summary
+from bethink.records import AnyRecord
 from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Unit, in_scope
 from bethink.storage.base import Candidate, Found, InView, Scope, Search, fields_of, passes
-from bethink.storage.derive import speaker_of
+from bethink.storage.derive import speaker_of, thread_of
 from bethink.storage.vectors import check_query
 
 __all__ = ["search", "speakers", "unit_text"]
@@ -179,12 +179,12 @@ def _candidate(
         kind=thing.kind,
         id=thing.id,
         namespace=unit.namespace,
-        thread_id=thing.thread_id if isinstance(thing, Summary) else None,
+        thread_id=thread_of(thing),
         seq=0,
         text=thing.text,
         speaker="",
         trust=thing.trust,
-        at=thing.recorded_at,
+        at=thing.at,
         positions=positions,
         length=length,
         cosine=cosine,

@@ -63,7 +63,9 @@ class Thread(msgspec.Struct, frozen=True):
     checkpoints: tuple[Row[Checkpoint], ...] = ()
     attempts: tuple[Attempt, ...] = ()
     lease: Lease | None = None
-    """The last one, see `storage.leases`."""
+    """The last one of a turn, see `storage.leases`."""
+    reflecting: Lease | None = None
+    """The last one of a reflection."""
     tiers: dict[int, Tiered] = msgspec.field(default_factory=dict)
     scores: dict[int, Scored] = msgspec.field(default_factory=dict)
     """Tiers and scores beside messages, by seq. Never changed in place."""

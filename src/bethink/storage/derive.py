@@ -4,6 +4,7 @@
             ─▶ line of a summary   summary_without
             ─▶ source of a record  record_without     ─▶ superseded record   reopened
     thread  ─▶ source of a record  rehomed
+    entry of a state ─▶ episode    made_of
     fork    ─▶ entry of a state    states_within
 
 One rule runs through all of them: a text that rests on a forgotten message goes whole, however many other messages it also
@@ -31,9 +32,10 @@ import msgspec
 
 from bethink.ids import derived_id
 from bethink.messages import Message
-from bethink.records import AnyRecord, Insight, Line, Node, Receipt, Source, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, Insight, Line, Node, Receipt, Source, StateEntry, Summary
 
 __all__ = [
+    "made_of",
     "node_without",
     "nodes_within",
     "nodes_without",
@@ -156,8 +158,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     """The record without some of its sources; None when it had sources and has none left.
 
     A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines; an entry of a
-    state goes with the first of its sources. Trust stays: it is the lowest of all that ever led to the record, and forgetting
-    must not raise it.
+    state, and an episode, goes with the first of its sources. Trust stays: it is the lowest of all that ever led to the record,
+    and forgetting must not raise it.
 
     Args:
         gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.
@@ -173,7 +175,7 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
         return left if left is None or sources == left.sources else replace(left, sources=sources)
     if sources == record.sources:
         return record
-    if isinstance(record, StateEntry):
+    if isinstance(record, StateEntry | Episode):
         return None
     return replace(record, sources=sources, text=sources[-1].text)
 
@@ -272,7 +274,12 @@ def terms_of(thing: Message | AnyRecord) -> str:
 
 def thread_of(record: AnyRecord) -> str | None:
     """The thread that a record is about and goes with; None for one that belongs to no single thread."""
-    return record.thread_id if isinstance(record, Summary | StateEntry) else None
+    return record.thread_id or None if isinstance(record, Summary | Episode | StateEntry) else None
+
+
+def made_of(record: AnyRecord, entries: Collection[str]) -> bool:
+    """Whether a record was made of one of some entries of its thread's state, by their ids, and so goes with it."""
+    return isinstance(record, Episode) and not set(entries).isdisjoint(record.entries)
 
 
 def states_within(entries: Iterable[StateEntry], seq: int, fork_id: str) -> tuple[StateEntry, ...]:

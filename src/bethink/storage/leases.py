@@ -4,8 +4,8 @@
     append  ─▶ require      Conflict unless a lease is the thread's
     release ─▶ given_back   what stays of it
 
-A store keeps the last lease of each thread. When it is given back it stays with its token and without a holder (""), so that
-the next is numbered on.
+A store keeps the last lease of each thread and purpose. When it is given back it stays with its token and without a holder
+(""), so that the next is numbered on.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def granted(last: Lease | None, request: Acquire) -> Lease:
         token=token,
         holder=request.holder,
         expires_at=request.until,
+        purpose=request.purpose,
     )
 
 
@@ -60,8 +61,8 @@ def require(last: Lease | None, lease: Lease, thread_id: str) -> None:
 
 def _same(last: Lease, lease: Lease) -> bool:
     """Whether they are one. The time does not count: a renewal moves it."""
-    there = (last.namespace, last.thread_id, last.token, last.holder)
-    return there == (lease.namespace, lease.thread_id, lease.token, lease.holder)
+    there = (last.namespace, last.thread_id, last.token, last.holder, last.purpose)
+    return there == (lease.namespace, lease.thread_id, lease.token, lease.holder, lease.purpose)
 
 
 def _overtaken(thread_id: str) -> Conflict:

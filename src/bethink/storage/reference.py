@@ -29,7 +29,7 @@ from bethink.errors import BethinkError, Conflict, InvalidInput, NotFound, Store
 from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
@@ -66,6 +66,7 @@ from bethink.storage.base import (
     Page,
     Problem,
     Prune,
+    Purpose,
     Put,
     Read,
     Refine,
@@ -411,16 +412,24 @@ def _get(state: State, request: Get) -> Fetched:
 
 def _acquire(state: State, request: Acquire) -> Lease:
     thread = state.thread(request.namespace, request.thread_id)
-    lease = granted(thread.lease, request)
-    state.put_thread(replace(thread, lease=lease))
+    lease = granted(_last_lease(thread, request.purpose), request)
+    state.put_thread(_leased(thread, lease))
     return lease
+
+
+def _last_lease(thread: Thread, purpose: Purpose) -> Lease | None:
+    return thread.lease if purpose == "turn" else thread.reflecting
+
+
+def _leased(thread: Thread, lease: Lease) -> Thread:
+    return replace(thread, lease=lease) if lease.purpose == "turn" else replace(thread, reflecting=lease)
 
 
 def _release(state: State, lease: Lease) -> None:
     row = state.threads.get((lease.namespace, lease.thread_id))
-    left = None if row is None else given_back(row.value.lease, lease)
+    left = None if row is None else given_back(_last_lease(row.value, lease.purpose), lease)
     if row is not None and left is not None:
-        state.put_thread(replace(row.value, lease=left))
+        state.put_thread(_leased(row.value, left))
 
 
 # -- put ------------------------------------------------------------------------------------------------------------------
@@ -476,8 +485,11 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
 
 
 def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
-    if isinstance(record, StateEntry):
+    if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
         state.thread(namespace, record.thread_id)
+    if isinstance(record, Episode):
+        for entry in record.entries:
+            state.record(namespace, entry)
     cited = [(source.thread_id, source.message_id) for source in record.sources]
     if isinstance(record, Summary):
         cited += [(record.thread_id, message_id) for line in record.lines for message_id in line.sources]

@@ -93,6 +93,13 @@ class InViewContract(ContractBase):
         found = search(store, "bees", near="bees", in_view=in_view((1, 2), records=("r1",)))
         assert (found.candidates, found.units) == ((), 3)
 
+    def test_spans_may_overlap_and_come_in_any_order(self, store: Store) -> None:
+        append(store, *(say(f"m{number}", "bees") for number in range(1, 13)))
+        embed(store)
+        seen = in_view((9, 9), (2, 7), (3, 4), (10, 2**40))
+        for options in LEGS:
+            assert hits(store, **options, in_view=seen) == {"m1", "m8"}
+
     def test_what_is_not_there_is_not_in_view(self, store: Store) -> None:
         assert hits(store, "bees", in_view=in_view((1, 5), records=("r1",))) == set()
         append(store, say("m1", "bees"))

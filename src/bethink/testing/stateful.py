@@ -24,7 +24,21 @@ from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
 from bethink.models import Fingerprint
 from bethink.models.language import Call, Usage
-from bethink.records import AnyRecord, Insight, Line, Node, Note, Receipt, ReceiptLine, Source, StateEntry, Summary
+from bethink.records import (
+    AnyRecord,
+    Episode,
+    Insight,
+    Line,
+    Node,
+    Note,
+    Outcome,
+    Receipt,
+    ReceiptLine,
+    RecordKind,
+    Source,
+    StateEntry,
+    Summary,
+)
 from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
@@ -33,6 +47,7 @@ from bethink.storage.base import (
     Candidate,
     Cite,
     Cursor,
+    Due,
     Filter,
     Fold,
     Forget,
@@ -42,6 +57,7 @@ from bethink.storage.base import (
     Lease,
     Mark,
     Prune,
+    Purpose,
     Put,
     Read,
     Refine,
@@ -83,7 +99,7 @@ _texts = st.sampled_from(
     ("bees make honey", "rain in Lisbon", "honey from Lisbon", "東京に雨", "bees bees rain", "", "100 % of a_b")
 )
 _record_ids = st.sampled_from(("r1", "r2", "r3", "r4"))
-_KINDS = ("message", "note", "insight", "summary")
+_KINDS = ("message", "note", "insight", "summary", "episode")
 _call_ids = st.sampled_from(("c1", "c2", "c3"))
 
 
@@ -334,16 +350,23 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- turns ------------------------------------------------------------------------------------------------------------
 
-    @rule(namespace=_namespaces, thread_id=_threads, holder=st.sampled_from(("h1", "h2")), minutes=st.integers(1, 20))
-    def acquire(self, namespace: Namespace, thread_id: str, holder: str, minutes: int) -> None:
+    @rule(
+        namespace=_namespaces,
+        thread_id=_threads,
+        holder=st.sampled_from(("h1", "h2")),
+        minutes=st.integers(1, 20),
+        purpose=st.sampled_from(("turn", "turn", "reflection")),
+    )
+    def acquire(self, namespace: Namespace, thread_id: str, holder: str, minutes: int, purpose: Purpose) -> None:
         """Every step is a minute, so some leases end by themselves."""
-        self.acquire_lease(namespace, thread_id, holder, minutes)
+        self.acquire_lease(namespace, thread_id, holder, minutes, purpose=purpose)
 
     @rule(data=st.data(), minutes=st.integers(1, 20))
     def renew(self, data: st.DataObject, minutes: int) -> None:
         lease = self.draw_lease(data)
         if lease is not None:
-            self.acquire_lease(lease.namespace, lease.thread_id, lease.holder, minutes, token=lease.token)
+            named = {"token": lease.token, "purpose": lease.purpose}
+            self.acquire_lease(lease.namespace, lease.thread_id, lease.holder, minutes, **named)
 
     def acquire_lease(self, namespace: Namespace, thread_id: str, holder: str, minutes: int, **options: Any) -> None:
         at = self.now()
@@ -426,6 +449,32 @@ class StoreMachine(RuleBasedStateMachine):
             sources=() if message is None else (Source(message.id, thread.thread_id, text),),
         )
         self.put(thread.namespace, entry)
+
+    @rule(data=st.data(), text=_texts, said=st.booleans(), outcome=st.sampled_from(("success", "failure", "unknown")))
+    def put_episode(self, data: st.DataObject, text: str, said: bool, outcome: Outcome) -> None:
+        """One given by hand, or made of a message and an entry of a thread's state, which may be of another thread."""
+        thread = self.draw_thread(data) if said else None
+        message = self.draw_message(data, thread)
+        namespace = data.draw(_namespaces) if thread is None else thread.namespace
+        entries = [
+            stored.record.id
+            for stored in _scan(self.reference, "records", Scope(namespace), kinds=("state",))
+            if thread is not None and stored.record.thread_id == thread.thread_id
+        ]
+        now = self.now()
+        episode = Episode(
+            id=self.fresh("ep"),
+            text=text,
+            trust="user",
+            recorded_at=now,
+            task=text,
+            outcome=outcome,
+            ended_at=now,
+            thread_id="" if thread is None else thread.thread_id,
+            entries=tuple(entries[:2]),
+            sources=() if thread is None or message is None else (Source(message.id, thread.thread_id, text),),
+        )
+        self.put(namespace, episode)
 
     @rule(data=st.data())
     def put_summary(self, data: st.DataObject) -> None:
@@ -660,6 +709,13 @@ class StoreMachine(RuleBasedStateMachine):
     def forget_record(self, scope: Scope, record_id: str) -> None:
         self.forget(scope, record_id=record_id)
 
+    @rule(data=st.data(), scope=_scopes, kind=st.sampled_from(("state", "episode")))
+    def forget_work(self, data: st.DataObject, scope: Scope, kind: RecordKind) -> None:
+        """An entry of a state, with the episodes that were made of it; or an episode."""
+        there = [stored.record.id for stored in _scan(self.reference, "records", scope, kinds=(kind,))]
+        if there:
+            self.forget(scope, record_id=data.draw(st.sampled_from(there)))
+
     @rule(scope=_scopes, thread_id=st.none() | _threads, surely=st.integers(0, 4))
     def forget_much(self, scope: Scope, thread_id: str | None, surely: int) -> None:
         """A thread or a whole scope; not too often, or no run would ever hold much."""
@@ -741,6 +797,14 @@ def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
     listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
+    for kind in ("summary", "episode", "insight"):
+        contents[f"{kind} by id"] = [
+            _scan(store, "records", Scope(namespace), kinds=(kind,), current=True, by_id=True, newest=newest)
+            for namespace in _NAMESPACES
+            for newest in (False, True)
+        ]
+    ages = (Due(idle_since=START + timedelta(minutes=9)), Due(messages=3), Due(idle_since=START, messages=2))
+    contents["due"] = [_scan(store, "threads", _EVERYTHING, due=due) for due in ages]
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in _NAMESPACES for subtree in (False, True)]
     saved = tuple(each.id for each in _scan(store, "checkpoints", _EVERYTHING))
     contents["states"] = store.get(Get(scope=_EVERYTHING, checkpoints=saved)).checkpoints

@@ -18,6 +18,7 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_episodes",
     "_in_view",
     "_filters",
     "_marks",
@@ -37,6 +38,7 @@ from bethink.testing._contract_checkpoints import (  # noqa: E402
     PruneContract,
     SaveContract,
 )
+from bethink.testing._contract_episodes import EpisodeContract  # noqa: E402
 from bethink.testing._contract_filters import FilterContract, FilterFieldContract, FilterMetadataContract  # noqa: E402
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
@@ -89,6 +91,7 @@ class StoreContract(
     PruneContract,
     CheckpointForkContract,
     ForgetCheckpointContract,
+    EpisodeContract,
     StateContract,
     ForgetStateContract,
     ForkStateContract,

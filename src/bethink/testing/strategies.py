@@ -123,7 +123,8 @@ _JSON = st.recursive(
 _BELOW = st.lists(_KEYS, min_size=1, max_size=3).map(lambda keys: ("metadata", *keys))
 _OF_FIELD: dict[str, st.SearchStrategy[Any]] = {
     "at": st.integers(-3, 3).map(lambda minutes: START + timedelta(minutes=minutes)),
-    "kind": st.sampled_from(("message", "note", "insight", "summary")),
+    "kind": st.sampled_from(("message", "note", "insight", "summary", "episode")),
+    "outcome": st.sampled_from(("success", "partial", "failure", "unknown")),
     "pinned": st.booleans(),
     "role": _ROLES,
     "speaker": st.sampled_from(("Ada", "user", "assistant", "nobody")),

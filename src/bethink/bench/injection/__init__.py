@@ -81,4 +81,4 @@ def _show(corpus: Sequence[Attempt], found: Mapping[str, Mapping[str, frozenset[
     ]
     rows.append(["all", str(len(corpus)), *[f"{sum(map(bool, run.values()))}" for run in found.values()]])
     rows += [[way, "", *[str(sum(way in ways for ways in run.values())) for run in found.values()]] for way in WAYS]
-    columns([head, *rows])
+    print(columns([head, *rows]))

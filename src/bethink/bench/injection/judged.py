@@ -29,10 +29,11 @@ _RIVALS = "RIVALSECRET"
 _FACTS = ("Ghent", "peanuts")
 _SECTIONS = frozenset(("pinned", "project", "profile", "recalled", "previous_session", "summary"))
 _TAG = re.compile(r"</?([a-z_]+)>")
-_LABEL = re.compile(
-    r" \((?P<who>[^(),\[\]<>]+?)(?:, \d{4}-\d\d-\d\d)?(?P<unverified>, unverified)?(?:, since then: .*)?\)"
-    r"(?: \[mem:[0-9a-f]{8}\])?$"
+_LINE = re.compile(
+    r"- (?:(?P<who>[^(),\[\]<>:]{1,80}): )?(?P<text>.*?)(?: \((?P<about>[^()]*|since then: .*)\))?"
+    r"(?P<mark> \[mem:[0-9a-f]{8}\])?"
 )
+_HEADING = re.compile(r"\d{4}-\d\d-\d\d:")
 _MARK = re.compile(r"\[\s*mem\s*:", re.IGNORECASE)
 
 
@@ -110,6 +111,8 @@ def _of_block(attempt: Attempt, text: str) -> Iterator[str]:
             if tag[1] not in _SECTIONS or closes != bool(open_in) or (closes and tag[1] != open_in):
                 yield "escaped"
             open_in = "" if closes else tag[1]
+        elif _HEADING.fullmatch(line) and open_in:
+            continue
         elif not open_in or _is_out_of_line(line):
             yield "escaped"
         elif MARKER in line:
@@ -118,11 +121,11 @@ def _of_block(attempt: Attempt, text: str) -> Iterator[str]:
 
 def _is_out_of_line(line: str) -> bool:
     """Whether something in it could be taken for the frame of the block, or is not seen."""
-    said = _LABEL.sub("", line)
-    if any(unicodedata.category(mark) in ("Cc", "Cn", "Co") for mark in line) or _unseen(line):
+    read = _LINE.fullmatch(line)
+    if read is None or any(unicodedata.category(mark) in ("Cc", "Cn", "Co") for mark in line) or _unseen(line):
         return True
-    plain = unicodedata.normalize("NFKC", said)
-    return "<" in plain or ">" in plain or bool(_MARK.search(plain)) or (MARKER in line and not line.startswith("- "))
+    plain = unicodedata.normalize("NFKC", read["text"])
+    return "<" in plain or ">" in plain or bool(_MARK.search(plain))
 
 
 def _unseen(line: str) -> bool:
@@ -136,14 +139,11 @@ def _unseen(line: str) -> bool:
 
 
 def _of_line(attempt: Attempt, line: str) -> Iterator[str]:
-    label = _LABEL.search(line)
-    if label is None:
-        yield "mislabelled"
-        return
-    who, unverified = label["who"], bool(label["unverified"])
-    ends = [turn for turn in attempt.turns if MARKER in turn.text]
-    right = any(_is_right(turn, who, unverified) for turn in ends)
-    if not right:
+    read = _LINE.fullmatch(line)
+    about = (read["about"] or "").split(", ") if read else []
+    who = (read and read["who"]) or about[0]
+    said_by = [turn for turn in attempt.turns if MARKER in turn.text]
+    if not any(_is_right(turn, who, "unverified" in about) for turn in said_by):
         yield "mislabelled"
 
 

@@ -22,7 +22,8 @@ from bethink.bench.retrieval.run import OURS, Results, run
 from bethink.bench.retrieval.systems import BM25, RRF, Bethink, Dense, System
 from bethink.bench.retrieval.tables import NAMES, divided, drawn, text, update
 from bethink.bench.retrieval.vectors import Vectors, VectorsOfTokens
-from bethink.models import Embedder
+from bethink.models import Embedder, TokenCounter
+from bethink.models.exact import ENCODINGS, TiktokenCounter
 from bethink.models.minilm import MiniLM
 from bethink.models.tokens import BuiltinCounter
 from bethink.retrieval.ranker import Ranker
@@ -31,6 +32,7 @@ from bethink.settings import Settings
 
 __all__ = ["main"]
 
+_BUILTIN = "builtin"
 _EMBEDDING: dict[str, Callable[[Embedder], System]] = {"dense": Dense, "rrf": RRF, **PEERS}
 _PEERS = ("bm25", *_EMBEDDING)
 _INTERRUPTED = 130
@@ -42,6 +44,7 @@ def main(source: Source, argv: Sequence[str]) -> int:
     Raises:
         ImportFailed: the data is not what it should be.
         InvalidInput: the document has no place for the report; nothing was asked.
+        MissingExtra: tokens are to be counted by a vocabulary that is not on this machine.
     """
     options = _parser(source).parse_args(argv)
     data = cases(source, options.paths)
@@ -50,16 +53,16 @@ def main(source: Source, argv: Sequence[str]) -> int:
     if options.update:
         divided(options.update.read_text(encoding="utf-8"), source, fingerprint)
     vectors = None if embedder is None else VectorsOfTokens(embedder, options.cache)
-    ranker, counter, results = Ranker(), BuiltinCounter(), Results()
-    systems, left_out = _systems(options.against, vectors, ranker)
+    ranker, counter, results = Ranker(), _counter(options.counter), Results()
+    systems, left_out = _systems(options.against, vectors, ranker, counter)
     for name, of in _options(options, ranker).items():
         if vectors is None:
             left_out[name] = "it needs an embedder"
         else:
-            systems[name] = partial(Bethink, vectors, of, Settings(maxsim=True))
+            systems[name] = partial(Bethink, vectors, of, Settings(maxsim=True), counter)
     interrupted = False
     try:
-        run(data, systems, results, vectors=vectors, count=counter.count, limit=options.limit_questions, progress=_progress)
+        run(data, systems, results, vectors=vectors, counter=counter, limit=options.limit_questions, progress=_progress)
     except KeyboardInterrupt:
         interrupted = True
     finally:
@@ -96,10 +99,10 @@ def _progress(line: str) -> None:
 
 
 def _systems(
-    names: Sequence[str], vectors: Vectors | None, ranker: Ranker
+    names: Sequence[str], vectors: Vectors | None, ranker: Ranker, counter: TokenCounter
 ) -> tuple[dict[str, Callable[[], System]], dict[str, str]]:
     """Who is asked, and who cannot be, with the reason."""
-    systems: dict[str, Callable[[], System]] = {OURS: partial(Bethink, vectors, ranker)}
+    systems: dict[str, Callable[[], System]] = {OURS: partial(Bethink, vectors, ranker, counter=counter)}
     left_out: dict[str, str] = {}
     for name in names:
         if name == "bm25":
@@ -121,6 +124,19 @@ def _options(options: argparse.Namespace, ranker: Ranker) -> dict[str, Ranker]:
     return found
 
 
+def _counter(name: str) -> TokenCounter:
+    """The counter of that name.
+
+    Raises:
+        MissingExtra: it needs a vocabulary that is not on this machine.
+    """
+    if name == _BUILTIN:
+        return BuiltinCounter()
+    counter = TiktokenCounter(name)
+    counter.count("A vocabulary is loaded before the first question, or not found before it.")
+    return counter
+
+
 def _parser(source: Source) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"bethink bench {source}", description=f"Retrieval on {NAMES[source]}.")
     many = source == "beam"
@@ -130,6 +146,12 @@ def _parser(source: Source) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--embedder", choices=("minilm", "none"), default="minilm", help="minilm (if its extra is installed), or none"
+    )
+    parser.add_argument(
+        "--counter",
+        choices=(_BUILTIN, *ENCODINGS),
+        default=_BUILTIN,
+        help="counts tokens: builtin, or exactly by a vocabulary of OpenAI's (extra tokens)",
     )
     parser.add_argument("--maxsim", action="store_true", help="also ask bethink with its setting maxsim")
     parser.add_argument("--rerank", action="store_true", help="also ask bethink with that and the learned reranker")

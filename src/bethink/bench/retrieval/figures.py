@@ -1,12 +1,12 @@
 """From rankings to figures: what one answer is worth, and the means of many. Pure.
 
-A context would show a message it recalls as one line, with who said it and when. `evidence_within` counts such lines, with
-`models.tokens.BuiltinCounter`, which errs upwards by some 15 %; what frames the whole memory block is not counted.
+A context would show a message it recalls as one line with who said it, under a heading of the day. `evidence_within` counts
+such lines, and one heading for each day that has any, for whoever is asked; what frames the whole memory block is not counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from statistics import fmean, median, quantiles
 
@@ -15,8 +15,9 @@ import msgspec
 from bethink.bench.retrieval import metrics
 from bethink.bench.retrieval.questions import Question, Session
 from bethink.bench.retrieval.systems import Found
-from bethink.context.items import Item, line_of
+from bethink.context.items import Item, shown
 from bethink.messages import Message
+from bethink.models import TokenCounter
 
 __all__ = ["BUDGETS", "Asked", "Figures", "Scores", "Talk", "figures", "judge", "mean_of"]
 
@@ -109,7 +110,7 @@ def judge(
     talk: Talk,
     best: Sequence[Found],
     deep: Sequence[Found],
-    count: Callable[[str], int],
+    counter: TokenCounter,
     packed: Mapping[int, Sequence[Found]] | None = None,
 ) -> Scores:
     """How good a ranking is for a question.
@@ -117,7 +118,7 @@ def judge(
     Args:
         best: what a query for 10 returned; figures "at" 5 and 10 of turns are of it.
         deep: what a query for many returned; all others are of it.
-        count: tokens of a text.
+        counter: counts the tokens of a line.
         packed: by budget, what a query for as much as fits into it returned.
     """
     turns = {budget: [talk.turns[each.index] for each in found] for budget, found in (packed or {}).items() if question.turns}
@@ -125,21 +126,21 @@ def judge(
         f"packed_within_{budget}_tokens": metrics.recall_at(names, question.turns, max(1, len(names)))
         for budget, names in turns.items()
     }
-    return Scores(**_of_turns(question, talk, best, deep, count), **_of_sessions(question, talk, deep), **within)
+    return Scores(**_of_turns(question, talk, best, deep, counter), **_of_sessions(question, talk, deep), **within)
 
 
 def _of_turns(
-    question: Question, talk: Talk, best: Sequence[Found], deep: Sequence[Found], count: Callable[[str], int]
+    question: Question, talk: Talk, best: Sequence[Found], deep: Sequence[Found], counter: TokenCounter
 ) -> dict[str, float]:
     wanted = question.turns
     if not wanted:
         return {}
     ranked = [talk.turns[each.index] for each in best]
-    sized = [(talk.turns[each.index], count(_line(each.text, talk.messages[each.index])) + 1) for each in deep]
+    sized = [_sized(talk.turns[each.index], each.text, talk.messages[each.index], counter) for each in deep]
     return {
         **_at(ranked, wanted),
         "ndcg_at_10": metrics.ndcg_at(ranked, wanted, 10),
-        "mrr": metrics.reciprocal_rank([name for name, _ in sized], wanted),
+        "mrr": metrics.reciprocal_rank([each.name for each in sized], wanted),
         **{f"evidence_within_{budget}_tokens": metrics.within(sized, wanted, budget) for budget in BUDGETS},
     }
 
@@ -162,11 +163,14 @@ def _at(ranked: Sequence[str], wanted: frozenset[str]) -> dict[str, float]:
     return {f"{name}_at_{k}": measure(ranked, wanted, k) for name, measure in measures.items() for k in (5, 10)}
 
 
-def _line(text: str, message: Message) -> str:
-    at = message.created_at or _UNDATED
-    return line_of(
-        Item(section="recalled", of="message", id="", text=text, at=at, trust=message.trust, reason="", speaker=message.speaker)
+def _sized(name: str, text: str, message: Message, counter: TokenCounter) -> metrics.Sized:
+    at, trust, speaker = message.created_at or _UNDATED, message.trust, message.speaker
+    # What others index says who said it, as the line does.
+    text = text.removeprefix(f"{speaker}: ")
+    line = shown(
+        Item(section="recalled", of="message", id="", text=text, at=at, trust=trust, reason="", speaker=speaker), counter
     )
+    return metrics.Sized(name, line.tokens, line.heading, line.heading_tokens)
 
 
 # -- means ----------------------------------------------------------------------------------------------------------------

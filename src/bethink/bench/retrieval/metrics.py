@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
+
 from bethink.errors import InvalidInput
 
-__all__ = ["all_at", "any_at", "ndcg_at", "recall_at", "reciprocal_rank", "within"]
+__all__ = ["Sized", "all_at", "any_at", "ndcg_at", "recall_at", "reciprocal_rank", "within"]
 
 
 def recall_at(ranked: Sequence[str], wanted: frozenset[str], k: int) -> float:
@@ -50,21 +52,32 @@ def reciprocal_rank(ranked: Sequence[str], wanted: frozenset[str]) -> float:
     return next((1 / place for place in _places(ranked, wanted)), 0.0)
 
 
-def within(ranked: Sequence[tuple[str, int]], wanted: frozenset[str], budget: int) -> float:
-    """The share of what is wanted that fits into a budget of tokens.
+class Sized(msgspec.Struct, frozen=True):
+    """A name of a ranking with what it takes: the tokens of its line, and of its day's heading where that is not there yet."""
+
+    name: str
+    tokens: int
+    day: str = ""
+    heading: int = 0
+
+
+def within(ranked: Sequence[Sized], wanted: frozenset[str], budget: int) -> float:
+    """The share of what is wanted that fits into a budget of tokens, in lines under one heading for each day.
 
     Taken by rank: each that still fits goes in, one that does not is passed over. A name that is in already costs again if it
     comes with other words, as a second passage does.
 
     Args:
-        ranked: (name, tokens), best first.
+        ranked: best first.
     """
     _check(wanted, budget)
-    left, taken = budget, set[str]()
-    for name, tokens in ranked:
+    left, taken, days = budget, set[str](), set[str]()
+    for each in ranked:
+        tokens = each.tokens if each.day in days else each.tokens + each.heading
         if tokens <= left:
             left -= tokens
-            taken.add(name)
+            taken.add(each.name)
+            days.add(each.day)
     return len(wanted & taken) / len(wanted)
 
 

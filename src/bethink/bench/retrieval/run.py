@@ -19,6 +19,7 @@ from bethink.bench.retrieval.questions import ADVERSARIAL, Case, Question, Sessi
 from bethink.bench.retrieval.systems import Bethink, Found, System
 from bethink.bench.retrieval.threshold import Probe
 from bethink.bench.retrieval.vectors import Vectors
+from bethink.models import TokenCounter
 
 __all__ = ["DEPTH", "OURS", "Results", "run"]
 
@@ -47,7 +48,7 @@ def run(
     results: Results,
     *,
     vectors: Vectors | None,
-    count: Callable[[str], int],
+    counter: TokenCounter,
     limit: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -56,7 +57,7 @@ def run(
     Args:
         systems: makes each by its name.
         vectors: what the systems embed with; its cache spares indexing, never the query that is timed.
-        count: tokens of a text.
+        counter: counts the tokens of lines.
         limit: at most so many questions of a case, spread over all of them, and as many unrelated ones.
         progress: called with a line about each case and system before it is done.
     """
@@ -75,7 +76,7 @@ def run(
             with closing(make()) as system:
                 seconds = _index(system, sessions, vectors)
                 of_case.index_seconds[name] = {case.name: seconds}
-                of_case.asked[name] = [_ask(system, question, talk, case.name, vectors, count) for question in questions]
+                of_case.asked[name] = [_ask(system, question, talk, case.name, vectors, counter) for question in questions]
                 if name == OURS and isinstance(system, Bethink):
                     related = [each for each in questions if each.turns and each.category != ADVERSARIAL]
                     strange = _spread(tuple(unrelated(case, cases)), limit)
@@ -105,16 +106,14 @@ def _index(system: System, sessions: tuple[Session, ...], vectors: Vectors | Non
     return taken + (vectors.spared - spared if vectors else 0.0)
 
 
-def _ask(
-    system: System, question: Question, talk: Talk, case: str, vectors: Vectors | None, count: Callable[[str], int]
-) -> Asked:
+def _ask(system: System, question: Question, talk: Talk, case: str, vectors: Vectors | None, counter: TokenCounter) -> Asked:
     with vectors.fresh() if vectors else nullcontext():
         started, cpu = perf_counter(), process_time()
         best = system.ask(question, _K)
         seconds, cpu = perf_counter() - started, process_time() - cpu
     deep = system.ask(question, DEPTH)
     packed = {budget: system.packed(question, budget) for budget in BUDGETS} if isinstance(system, Bethink) else None
-    scores = judge(question, talk, best, deep, count, packed)
+    scores = judge(question, talk, best, deep, counter, packed)
     return Asked(case=case, category=question.category, scores=scores, seconds=seconds, cpu=cpu)
 
 

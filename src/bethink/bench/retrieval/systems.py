@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
@@ -23,7 +24,7 @@ import msgspec
 from bethink.bench.retrieval.questions import Question, Session
 from bethink.memory import Memory
 from bethink.messages import Message
-from bethink.models import Embedder
+from bethink.models import Embedder, TokenCounter
 from bethink.retrieval.hits import Hit, RecallResult
 from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import index_terms, query_terms
@@ -87,13 +88,20 @@ class Bethink:
     A question is asked when its data set says, or else right after the last message.
     """
 
-    def __init__(self, embedder: Embedder | None, ranker: Ranker, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        ranker: Ranker,
+        settings: Settings | None = None,
+        counter: TokenCounter | None = None,
+    ) -> None:
         self._folder = TemporaryDirectory()
         store = SqliteStore(str(Path(self._folder.name, "memory.db")), durability="normal")
         self._clock = FrozenClock()
-        self._ranking = Memory(store=store, embedder=embedder, ranker=unlimited(ranker), settings=settings, clock=self._clock)
+        memory = partial(Memory, store=store, embedder=embedder, settings=settings, counter=counter, clock=self._clock)
+        self._ranking = memory(ranker=unlimited(ranker))
         self._ranker = ranker
-        self._answering = Memory(store=store, embedder=embedder, ranker=ranker, settings=settings, clock=self._clock)
+        self._answering = memory(ranker=ranker)
         self._place: dict[tuple[str, int], int] = {}
         self._end = self._clock.now()
 

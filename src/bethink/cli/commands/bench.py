@@ -73,6 +73,15 @@ def growth(options: _Rest = None) -> None:
 
 @app.command(
     context_settings=_PASS_ON,
+    epilog=examples("bethink bench year", "bethink bench year --sessions 3000 --insights 3 --json"),
+)
+def year(options: _Rest = None) -> None:
+    """Time to end a session, as the sessions of a user add up."""
+    _run("year", options)
+
+
+@app.command(
+    context_settings=_PASS_ON,
     epilog=examples("bethink bench facts data/locomo10.json", "bethink bench facts data/*.json --json"),
 )
 def facts(

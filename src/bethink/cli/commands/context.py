@@ -107,10 +107,11 @@ def _show(page: Page, built: Context, *, recorded: bool) -> None:
 
 
 def _show_lines(page: Page, built: Context) -> None:
-    """The lines of a context under their sections, each with its reason and its tokens."""
+    """The lines of a context under their sections, each with its day, its reason and its tokens."""
     from bethink.cli.render import one_line
 
     for section, lines in groupby(built.lines, key=lambda line: line.section):
         page.heading(section)
         for line in lines:
-            page.item(one_line(line.text, _SHOWN_CHARACTERS), f"{line.reason} · {line.tokens} tokens")
+            day = f"{line.at.date().isoformat()} · " if line.at else ""
+            page.item(one_line(line.text, _SHOWN_CHARACTERS), f"{day}{line.reason} · {line.tokens} tokens")

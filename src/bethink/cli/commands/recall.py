@@ -27,6 +27,7 @@ class _Kind(str, Enum):
     note = "note"
     insight = "insight"
     summary = "summary"
+    episode = "episode"
 
 
 class _Unit(str, Enum):

@@ -1,7 +1,4 @@
-"""`summaries`, `expand`: what stands for the folded past of a thread, and the messages behind it.
-
-A model is asked by the program that has one (`Thread.refine`); here one only sees what came of it.
-"""
+"""`summaries`, `expand`, `refine`: what stands for the folded past of a thread, what is behind it, a model's words for it."""
 
 from __future__ import annotations
 
@@ -13,10 +10,12 @@ import typer
 
 from bethink.cli.commands.threads import ThreadArgument
 from bethink.cli.options import Answer, Run, verb
+from bethink.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bethink.cli.render import Page
     from bethink.messages import Message
+    from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
 
 __all__ = ["register"]
@@ -34,6 +33,12 @@ def register(app: typer.Typer) -> None:
         "bethink summaries trip --lines",
         "bethink summaries trip --json",
     )(summaries)
+    verb(
+        app,
+        "refine",
+        "bethink refine --model openai:gpt-4o-mini --user mara",
+        "OPENAI_BASE_URL=http://localhost:11434/v1 bethink refine trip --model openai:llama3.2 --json",
+    )(refine)
     verb(app, "expand", "bethink expand trip 019b8d62-7a80-7eae-b872-70d142a9087a --user mara")(expand)
 
 
@@ -79,6 +84,38 @@ def _failure(node: SummaryNode) -> str:
 def ranges(covers: Sequence[tuple[int, int]]) -> str:
     """`1-24, 27`."""
     return ", ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in covers)
+
+
+def refine(
+    run: Run,
+    model: Annotated[str, typer.Option(help="Who is asked: openai:MODEL.", show_default=False)],
+    thread: Annotated[str | None, typer.Argument(metavar="THREAD", help="One thread; by default all.")] = None,
+    below: Annotated[bool, typer.Option("--below", help="Also threads of the namespaces below.")] = False,
+    limit: Annotated[int | None, typer.Option(help="At most so many summaries; by default all that are due.")] = None,
+) -> Answer:
+    """Ask a language model for the summaries that are due, in the place of extractive ones.
+
+    Each takes its node's place when it is there: an interrupt loses at most the one that is being written. Exits with 1 where
+    the model failed at any.
+    """
+    if thread is not None and below:
+        raise InvalidInput("below", "given with a thread", "give one of the two")
+    with run.memory(language_model=model) as memory:
+        report = memory.refine(below=below, limit=limit) if thread is None else memory.thread(thread).refine(limit=limit)
+    return Answer(report, lambda page: _show_report(page, report), code=1 if report.failed else 0)
+
+
+def _show_report(page: Page, report: RefineReport) -> None:
+    from bethink.cli.render import counted, when
+
+    for attempt in report.failed:
+        page.say(f"{attempt.model}: {attempt.reason} {attempt.detail}".rstrip(), style="yellow")
+    page.say(f"{counted(len(report.written), 'summary')} written, {len(report.failed)} failed")
+    if left := report.due + report.waiting:
+        again = "" if report.retry_at is None else f", the first failed one again from {when(report.retry_at)}"
+        page.note(f"{left} left{again}")
+    took = report.usage
+    page.note(f"{counted(took.calls, 'call')}, {took.tokens_in:,} tokens read and {took.tokens_out:,} written")
 
 
 def expand(run: Run, thread: ThreadArgument, node: _NodeArgument) -> Answer:

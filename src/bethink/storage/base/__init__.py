@@ -45,13 +45,13 @@ from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.rewriting import Rewrite, Rewritten, rewritten
-from bethink.storage.base.scanning import Page, Pending, Problem, Scan, Scanned, Stats, What
+from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, InView, Search
 from bethink.storage.base.spaces import Space
 from bethink.storage.base.summaries import Attempt, FailureReason, Refine
 from bethink.storage.base.threads import Append, Appended, Fold, Read, Transcript
-from bethink.storage.base.turns import Acquire, Lease, Release
+from bethink.storage.base.turns import Acquire, Lease, Purpose, Release
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -66,6 +66,7 @@ __all__ = [
     "Compare",
     "Contains",
     "Cursor",
+    "Due",
     "Exists",
     "FailureReason",
     "Fetched",
@@ -85,6 +86,7 @@ __all__ = [
     "Pending",
     "Problem",
     "Prune",
+    "Purpose",
     "Put",
     "Read",
     "Refine",

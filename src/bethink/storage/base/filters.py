@@ -24,7 +24,7 @@ import msgspec
 from bethink.errors import InvalidInput
 from bethink.marks import Tiered, is_pinned, tier_of
 from bethink.messages import Message
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 
 __all__ = [
     "FIELDS",
@@ -51,8 +51,9 @@ Scalar: TypeAlias = str | int | float | bool | datetime | None
 """A datetime is for the field "at" alone: metadata is JSON, which has none."""
 Comparison: TypeAlias = Literal["eq", "lt", "lte", "gt", "gte"]
 
-FIELDS = ("at", "kind", "pinned", "role", "speaker", "thread_id", "tier", "trust")
-"""Speaker, role and tier are a message's alone; of records, only a summary has a thread."""
+FIELDS = ("at", "kind", "outcome", "pinned", "role", "speaker", "thread_id", "tier", "trust")
+"""Speaker, role and tier are a message's alone, the outcome an episode's; of records, only a summary has a thread, and an
+episode that was done in one."""
 METADATA = "metadata"
 
 
@@ -130,7 +131,7 @@ def fields_of(thing: Message | AnyRecord, thread_id: str, tiers: Mapping[int, Ti
             "trust": thing.trust,
         }
     fields: dict[str, Any] = {
-        "at": thing.recorded_at,
+        "at": thing.at,
         "kind": thing.kind,
         "metadata": thing.metadata,
         "pinned": thing.pinned,
@@ -138,6 +139,9 @@ def fields_of(thing: Message | AnyRecord, thread_id: str, tiers: Mapping[int, Ti
     }
     if isinstance(thing, Summary | StateEntry):
         fields["thread_id"] = thing.thread_id
+    if isinstance(thing, Episode):
+        fields["outcome"] = thing.outcome
+        fields.update({"thread_id": thing.thread_id} if thing.thread_id else {})
     return fields
 
 

@@ -24,14 +24,16 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
           `Refine`). With a node go the attempts at its summary.
         - a record left without a source goes too; one that keeps a source takes that source's wording. What a removed
           record had superseded becomes current again, unless another record of the same subject and slot is.
+        - an episode goes with the first of its sources, and with the first of the entries of its thread's state that it was
+          made of (`Episode.entries`).
         - an entry of a state goes with the first of its sources; and with it every receipt that shows it, also in the
           namespaces of `(*namespace, "handoff")` and below: specialists are shown the state of who handed them their work.
         - a record: it, its unit, and receipts that show it. The messages it came from stay.
         - with a receipt goes what is kept beside it of its usage, with a thread the model calls made for it.
-        - a thread: itself, its nodes, its receipts, its session summaries, its state, and its messages. A message that another
-          thread of the namespace holds too (a fork, or the thread it was forked from; the same id, and the same in all but its
-          place) stays there, and so does what rests on it: a record's source that named the forgotten thread then names the
-          thread that still holds the message, of several the one created first.
+        - a thread: itself, its nodes, its receipts, its session summaries, its episodes, its state, and its messages. A message
+          that another thread of the namespace holds too (a fork, or the thread it was forked from; the same id, and the same in
+          all but its place) stays there, and so does what rests on it: a record's source that named the forgotten thread then
+          names the thread that still holds the message, of several the one created first.
         - with a message go the checkpoints of its threads that are at or after its seq: what an agent knew by then may hold its
           words. Those that stay are linked as after `Prune`. With a thread go its checkpoints; forks keep their copies. With a
           record go none.

@@ -68,7 +68,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
         - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
           was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
-          thread that must be.
+          thread that must be, and so does an episode that names one; the
+          entries that it was made of must be there too.
         - `retire`, `cite`: an unknown id raises NotFound.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite

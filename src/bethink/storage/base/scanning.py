@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -14,10 +15,22 @@ from bethink.storage.base.scope import Scope
 from bethink.threads import ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 
-__all__ = ["Page", "Pending", "Problem", "Scan", "Scanned", "Stats", "What"]
+__all__ = ["Due", "Page", "Pending", "Problem", "Scan", "Scanned", "Stats", "What"]
 
 
 What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints", "usage", "model calls"]
+
+
+class Due(msgspec.Struct, frozen=True, kw_only=True):
+    """Which threads a session of is to be ended: those with messages past their "reflected" cursor that ...
+
+    Attributes:
+        idle_since: have got none after this moment (the system's time, not that which messages carry).
+        messages: or reach so many seqs past it.
+    """
+
+    idle_since: datetime | None = None
+    messages: int | None = None
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,10 +41,14 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     insertion, usage as its receipts, pending units by number; `newest` reverses it. Checkpoints come without their states.
 
     Attributes:
-        thread_id: only of this thread (messages, receipts, summaries, entries of its state, checkpoints, usage, model calls).
+        thread_id: only of this thread (messages, receipts, summaries, episodes, entries of its state, checkpoints, usage,
+            model calls).
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
         behind: for threads: only those with messages past their "extracted" cursor.
+        due: for threads: only those whose session is to be ended. Reads the rows of threads that are not ended, and no others.
+        by_id: for records: in the order of their ids, which for ids of our own making is that of the times they are of. Of one
+            namespace, one kind, and current ones (InvalidInput otherwise).
         space: for pending units: those that wait in this space, which is the current one or the one being filled
             (EmbedderMismatch otherwise); None stands for the current one.
         tokens: for pending units: those that wait for token vectors of this space, instead of those that wait for a vector.
@@ -48,6 +65,8 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     current: bool = False
     pinned: bool = False
     behind: bool = False
+    due: Due | None = None
+    by_id: bool = False
     space: Fingerprint | None = None
     tokens: Fingerprint | None = None
 

@@ -61,7 +61,9 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope
     terms: tuple[str, ...] = ()
     vector: bytes | None = None
-    kinds: tuple[Literal["message", "note", "insight", "summary"], ...] = ("message", "note", "insight", "summary")
+    kinds: tuple[Literal["message", "note", "insight", "summary", "episode"], ...] = (
+        *("message", "note", "insight", "summary", "episode"),
+    )
     limit: int = 200
     around: int = 0
     current: bool = True

@@ -29,16 +29,27 @@ Rows: TypeAlias = dict[int, Row]
 record, seq, id, time, and the body of what it stands for."""
 
 
-def rows_of(database: Database, units: Collection[int], tail: Mapping[int, Unsettled]) -> Rows:
-    """The rows of some units, those of the tails among them; without those that are not there."""
+def rows_of(database: Database, units: Collection[int], tail: Mapping[int, Unsettled], read: Mapping[int, Row]) -> Rows:
+    """The rows of some units, those of the tails among them; without those that are not there.
+
+    Args:
+        read: rows of units (the query `unit_rows`) that have been read already.
+    """
     found = {unit: tail[unit].row for unit in units if unit in tail}
     settled = sorted([unit for unit in units if unit < FIRST_KEY])
-    if settled:
-        chosen = listed(settled)
-        rows = database.execute(q.candidate_messages, (chosen,))
-        if len(rows) < len(settled):
-            rows += database.execute(q.candidate_records, (chosen,))
-        found.update((row[0], row) for row in rows)
+    known = [read[unit] for unit in settled if unit in read]
+    if unread := [unit for unit in settled if unit not in read]:
+        known += database.execute(q.unit_rows, (listed(unread),))
+    messages = {row[5]: row for row in known if row[4] == "message"}
+    if messages:
+        for number, *rest in database.execute(q.candidate_messages, (listed(messages),)):
+            row = messages[number]
+            found[row[0]] = (*row[:5], number, *rest)
+    records = {row[5]: row for row in known if row[4] != "message"}
+    if records:
+        for number, thread_id, record_id, body in database.execute(q.candidate_records, (listed(records),)):
+            row = records[number]
+            found[row[0]] = (*row[:5], thread_id, 0, record_id, None, body)
     return found
 
 
@@ -93,7 +104,7 @@ def candidate(row: Row, names: Names, counted: Counted, cosine: float | None, to
     else:
         record = decode_record(body)
         thread_id = place
-        text, speaker, trust, at = record.text, "", record.trust, record.recorded_at
+        text, speaker, trust, at = record.text, "", record.trust, record.at
     return Candidate(
         kind=kind,
         id=thing_id,

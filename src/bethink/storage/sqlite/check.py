@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bethink.errors import CorruptStore, StoreError
-from bethink.records import Summary
+from bethink.records import Episode, Summary
 from bethink.storage.base import Problem
 from bethink.storage.derive import speaker_of, thread_of
 from bethink.storage.sqlite import checkpoints
@@ -142,6 +142,9 @@ def _of_records(database: Database) -> Iterator[Problem]:
         cited = {(source.thread_id, source.message_id) for source in record.sources}
         if isinstance(record, Summary):
             cited |= {(record.thread_id, message_id) for line in record.lines for message_id in line.sources}
+        made_of = record.entries if isinstance(record, Episode) else ()
+        if not all(database.execute(q.find_record, (entry, namespace)) for entry in made_of):
+            yield Problem("was made of an entry that is not there", where)
         found = {row[0] for pair in sorted(cited) for row in database.execute(q.find_message, (namespace, *pair))}
         if len(found) < len(cited):
             yield Problem("rests on a message that is not there", where)

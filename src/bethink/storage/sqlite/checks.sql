@@ -86,14 +86,23 @@ SELECT 'call of group ' || c.grp || ' in thread row ' || c.thread FROM calls c
 WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = (c.thread << 32) + c.grp);
 
 -- name: unit_of_message_astray
--- has a unit that is not there or stands for something else
+-- has a unit that is not there, stands for something else, or has another time
 SELECT 'message row ' || m.id FROM messages m LEFT JOIN units u ON u.id = m.unit
-WHERE m.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> 'message' OR u.owner <> m.id);
+WHERE m.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> 'message' OR u.owner <> m.id OR u.at IS NOT m.created_at);
 
 -- name: unit_of_record_astray
 -- has a unit that is not there, stands for something else, or does not know whether it is current
 SELECT 'record row ' || r.id FROM records r LEFT JOIN units u ON u.id = r.unit
 WHERE r.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> r.kind OR u.owner <> r.id OR u.retired <> r.retired);
+
+-- name: unit_of_record_untimely
+-- has a unit with another time
+-- (A time is written with as few digits of a second as it needs.)
+SELECT 'record row ' || id FROM (
+  SELECT r.id, u.at, json_extract(CAST(r.body AS TEXT), '$.recorded_at') AS recorded FROM records r JOIN units u ON u.id = r.unit
+  WHERE json_valid(CAST(r.body AS TEXT)))
+WHERE at IS NOT CAST(strftime('%s', substr(recorded, 1, 19)) AS INTEGER) * 1000000
+  + CAST(substr(rtrim(substr(recorded, 21), 'Z') || '000000', 1, 6) AS INTEGER);
 
 -- name: unit_without_owner
 -- stands for something that is not there
@@ -178,9 +187,9 @@ SELECT 'score of message row ' || message FROM scores
 WHERE message NOT IN (SELECT id FROM messages) OR score NOT BETWEEN 1 AND 10;
 
 -- name: state_without_thread
--- is of the state of a thread that is not there
+-- is of the state of a thread, or an episode of one, that is not there
 SELECT 'record row ' || r.id FROM records r
-WHERE r.kind = 'state' AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
+WHERE (r.kind = 'state' OR (r.kind = 'episode' AND r.thread_id IS NOT NULL)) AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
 
 -- name: checkpoint_without_thread
 -- is of a thread that is not there

@@ -3,6 +3,9 @@
     Filter ─ _Side ─▶ Condition over a message (m, its thread t)  ─┐
                     ▶ Condition over a record (r)                 ─┴─▶ Passing: asked by each leg, for as many as it needs
 
+A filter that names a time may leave few units of the scope: those are found by an index of times, tested at once, and are all
+that either leg has to look at.
+
 Values and keys are parameters, never text of a statement. Every condition is 1 or 0 and never NULL, so that NOT is the opposite
 (`IS` where a side may be missing). The lexical leg tests the rows that its words match. The dense leg tests the nearest few
 of all, then more of them. Only where words match most of the scope, or too few of the nearest pass, are all units tested, once
@@ -29,13 +32,18 @@ from bethink.storage.sqlite.values import listed, micros, path_range
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Similarities
 
-__all__ = ["Condition", "Passing", "of_message", "of_record"]
+__all__ = ["Condition", "Passing", "of_message", "of_record", "span_of"]
 
 Parameter: TypeAlias = str | int | float | None
 _Test: TypeAlias = Compare | In | Contains | Exists
 
 _AHEAD = (4, 64)
 """So many times as many as are wanted are tested, of the nearest, before all units are: enough where one in 60 passes."""
+
+_FEW = 1_000
+"""So many units within a span of time are tested one by one, and all that pass are looked at."""
+_EARLIEST, _LATEST = -(1 << 62), 1 << 62
+"""Microseconds since 1970, before and after every datetime."""
 
 _OPERATORS: dict[Comparison, str] = {"eq": "=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -86,13 +94,14 @@ _MESSAGE = _Side(
     body="CAST(m.body AS TEXT)",
     time=micros,
 )
-_RECORDED = "json_extract(CAST(r.body AS TEXT), '$.recorded_at')"
+_RECORDED = "json_extract(CAST(r.body AS TEXT), CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END)"
 _RECORD = _Side(
     columns={
         # Written with as few digits as it needs: of one length, texts are in the order of their times.
         "at": f"substr({_RECORDED}, 1, 19) "
         f"|| CASE length({_RECORDED}) WHEN 20 THEN '.000000' ELSE substr({_RECORDED}, 20, 7) END",
         "kind": "r.kind",
+        "outcome": "CASE r.kind WHEN 'episode' THEN json_extract(CAST(r.body AS TEXT), '$.outcome') END",
         "pinned": "r.pinned",
         "thread_id": "r.thread_id",
         "trust": "json_extract(CAST(r.body AS TEXT), '$.trust')",
@@ -158,6 +167,23 @@ def _joined(by: Literal["AND", "OR"], parts: Sequence[Condition]) -> Condition:
 
 def _bound(value: Scalar, side: _Side) -> Parameter:
     return side.time(value) if isinstance(value, datetime) else value
+
+
+def span_of(where: Filter) -> tuple[int, int]:
+    """From when until when, both inclusive and in microseconds since 1970, there may be something that a filter is true of;
+    the second before the first if there is nothing.
+    """
+    match where:
+        case And(parts):
+            spans = [span_of(part) for part in parts]
+            return max([first for first, _ in spans], default=_EARLIEST), min([last for _, last in spans], default=_LATEST)
+        case Or(parts):
+            spans = [span for part in parts if (span := span_of(part))[0] <= span[1]]
+            return min([first for first, _ in spans], default=_LATEST), max([last for _, last in spans], default=_EARLIEST)
+        case Compare(("at",), op, datetime() as at):
+            moment = micros(at)
+            return _EARLIEST if op in ("lt", "lte") else moment, _LATEST if op in ("gt", "gte") else moment
+    return _EARLIEST, _LATEST
 
 
 # -- metadata -------------------------------------------------------------------------------------------------------------
@@ -268,6 +294,7 @@ class Passing:
     def __init__(self, database: Database, scope: Scope, where: Filter, units: int) -> None:
         self._database, self._scope, self._units = database, scope, units
         self._message, self._record = of_message(where), of_record(where)
+        self._span = span_of(where)
         self._both = (*self._message.parameters, *self._record.parameters)
 
     def _query(self, frame: str) -> str:
@@ -295,7 +322,7 @@ class Passing:
 
     def nearest(self, similarities: Similarities, limit: int) -> dict[int, float]:
         """The units with the highest similarity, highest first. `similarities` may be left with those that pass alone."""
-        for times in _AHEAD:
+        for times in _AHEAD if self.few is None else ():
             ahead = similarities.best(times * limit)
             rows = self._database.execute(self._query(q.units_passing), (listed(ahead), *self._both))
             found = frozenset([unit for (unit,) in rows])
@@ -306,8 +333,19 @@ class Passing:
         return similarities.best(limit)
 
     @cached_property
-    def _all(self) -> list[int]:
-        return self._scan()
+    def few(self) -> tuple[int, ...] | None:
+        """All units that pass, ascending, where the filter names a time that leaves few; None where it does not."""
+        scope = path_range(self._scope)
+        if self._span == (_EARLIEST, _LATEST):
+            return None
+        if self._database.execute(q.count_within, (*scope, *self._span, _FEW + 1))[0][0] > _FEW:
+            return None
+        parameters = (*scope, *self._span, *self._both)
+        return tuple(sorted([unit for (unit,) in self._database.execute(self._query(q.all_passing_within), parameters)]))
+
+    @cached_property
+    def _all(self) -> Sequence[int]:
+        return self._scan() if self.few is None else self.few
 
     def _scan(self) -> list[int]:
         scope = path_range(self._scope)

@@ -16,7 +16,7 @@ from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
-from bethink.storage.derive import nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of
+from bethink.storage.derive import made_of, nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.storage.sqlite import checkpoints, marks
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
@@ -292,8 +292,29 @@ def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
             if left is not at_home:
                 gone.changed.setdefault(namespace, []).append(left)
             write_record(database, number, unit, left)
+    dropped += _drop_made_of(database, gone, frozenset(dropped))
     database.execute(q.drop_sources_of_records, (listed(dropped),))
     database.execute(q.drop_records, (listed(dropped),))
+
+
+def _drop_made_of(database: Database, gone: _Gone, dropped: frozenset[int]) -> list[int]:
+    """The numbers of further records that go: episodes that were made of an entry of a state that went."""
+    found = []
+    for namespace, removed in gone.records.items():
+        threads: dict[str, set[str]] = {}
+        for record in removed:
+            if isinstance(record, StateEntry):
+                threads.setdefault(record.thread_id, set()).add(record.id)
+        for thread_id, entries in threads.items():
+            for number, _, unit, body in database.execute(q.records_about_thread, (namespace, thread_id)):
+                episode = decode_record(body)
+                if number not in dropped and made_of(episode, entries):
+                    found.append((number, namespace, unit, episode))
+    for _, namespace, unit, episode in found:
+        gone.records[namespace].append(episode)
+        if unit is not None:
+            gone.units.append(unit)
+    return [number for number, *_ in found]
 
 
 def _rehome(database: Database, number: int, record: AnyRecord, homes: dict[tuple[str, str], _Home]) -> AnyRecord:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bethink.storage.base import Scope, Search
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.filters import Passing
+from bethink.storage.sqlite.in_view import LeftOut
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
 from bethink.storage.sqlite.units import COLUMNS, column_of, in_lexicon, last_unit, quoted
@@ -33,9 +34,9 @@ from bethink.storage.sqlite.values import listed, path_range
 if TYPE_CHECKING:
     from bethink.storage.sqlite.postings import Postings
 
-__all__ = ["K1", "B", "Counted", "Frequencies", "LeftOut", "Lexicon", "rarity"]
+__all__ = ["Counted", "Frequencies", "Lexicon", "best_of"]
 
-_KINDS = ("message", "note", "insight", "summary")
+_KINDS = ("message", "note", "insight", "summary", "episode")
 _EACH = 8
 """So many namespaces are looked into one by one, each term in each; of more, all of the file are at once."""
 _LOOKED_AT = 300
@@ -43,7 +44,9 @@ _LOOKED_AT = 300
 _READ = range(3_000, 200_000)
 """Of so many units in scope, which hold a term is read at once, since most likely it is wanted; of fewer or more, how many."""
 _WEIGHED = 80
-"""Of so many units, the heaviest, the length is looked up; half as many again as the limit if that is more."""
+"""So many units, the heaviest, are read; half as many again as the limit if that is more."""
+_BESIDE = 16
+"""So many more, where messages of the thread may be in view: those are told by their numbers once they have been read."""
 _WEIGHED_BY = 30_000
 """How often terms occur in all by which units are weighed, from the rarest up: to read so many numbers takes 6 ms, once."""
 K1, B = 1.2, 0.75
@@ -59,13 +62,6 @@ class Counted(NamedTuple):
 
     positions: dict[str, tuple[int, ...]]
     length: int
-
-
-class LeftOut(NamedTuple):
-    """What is not to be found: units, and the keys of messages that may be in tails."""
-
-    units: tuple[int, ...] = ()
-    keys: frozenset[int] = frozenset()
 
 
 class _Known(NamedTuple):
@@ -120,8 +116,8 @@ class Frequencies:
             known = _brought_up(known, last, units, database.execute(q.new_terms, (known.last, *path_range(scope))))
         wanted = tuple(terms)
         if missing := [term for term in wanted if term not in known.of]:
-            # Another thread may be reading the old one.
-            known = known._replace(of={**known.of, **count(missing)})
+            # Nobody else has it before it is put back. Who reads it still, asks for terms that are there and stay.
+            known.of.update(count(missing))
         with self._lock:
             self._known[scope] = known
             if len(self._known) > _SCOPES:
@@ -164,12 +160,15 @@ class Lexicon:
         self._terms = tuple(dict.fromkeys(request.terms))
         self._wanted = frozenset(self._terms)
         self._units = sum(row[2] for row in namespaces)
-        self._mean_length = sum(row[3] for row in namespaces) / max(self._units, 1)
+        length = sum(row[3] for row in namespaces) + sum(message.length for message in tail)
+        self._mean_length = length / max(self._units + len(tail), 1)
         self._spaces = [row[0] for row in namespaces if row[2]]
         self._without = without
         self._passing = passing
         self._frequencies = frequencies
         self.tail = {message.key: self._in(message) for message in tail}
+        self.read: dict[int, Row] = {}
+        """Rows of units (the query `unit_rows`) that were read on the way."""
 
     def frequency(self) -> dict[str, int]:
         """In how many units of the scope each term occurs, whatever their kind and current or not; absent for none."""
@@ -204,12 +203,15 @@ class Lexicon:
         if self._units:
             terms = sorted(frequency, key=lambda term: (frequency[term], term))
             rarest = _rarest(terms, frequency, _enough(request.limit))
-            if rarest < len(terms) and self._passing is None and len(self._spaces) <= _EACH:
+            if self._passing is not None and self._passing.few is not None:
+                found = self._holders(self._passing.few, frequency)
+            elif rarest < len(terms) and self._passing is None and len(self._spaces) <= _EACH:
                 found = self._heaviest(terms, frequency)
             else:
                 found = self._scored(terms, frequency, rarest)
         if "message" in request.kinds:
-            keys = [key for key, counted in self.tail.items() if counted.positions and key not in without.keys]
+            keys = [key for key, counted in self.tail.items() if counted.positions]
+            keys = [key for key in keys if not without.holds_message(key - FIRST_KEY)]
             if self._passing is not None and keys:
                 passing = self._passing.messages(key - FIRST_KEY for key in keys)
                 keys = [key for key in keys if key - FIRST_KEY in passing]
@@ -222,33 +224,53 @@ class Lexicon:
 
         request, number = self._request, self._units + len(self.tail)
         weights = {
-            in_lexicon(_folded(term), space): rarity(frequency[term], number)
+            in_lexicon(_folded(term), space): _rarity(frequency[term], number)
             for term in terms[: _rarest(terms, frequency, _WEIGHED_BY)]
             for space in self._spaces
         }
         held = [(units, weights[word]) for word, units in self._frequencies.postings().of(self._database, weights).items()]
-        count = max(_WEIGHED, request.limit + request.limit // 2)
+        most = max(_WEIGHED, request.limit + request.limit // 2)
+        ahead = most + _BESIDE * self._without.messages
         while True:
-            weight_of = dict(heaviest(held, count, self._without.units))
-            rows = self._database.execute(q.lengths, (listed(weight_of),))
-            kept = [row for row in rows if row[2] in request.kinds and not (request.current and row[3])]
-            if len(kept) >= request.limit or len(weight_of) < count:
+            weight_of = dict(heaviest(held, ahead, self._without.others))
+            weighed = self._not_in_view(weight_of)
+            kept = [row for row in weighed[:most] if row[4] in request.kinds and not (request.current and row[6])]
+            if len(weight_of) < ahead or (len(kept) >= request.limit and len(weighed) >= most):
                 break
-            # What is retired or of another kind took the place of others.
-            count *= 4
+            # What is retired, of another kind or in view took the place of others.
+            if len(weighed) >= most:
+                most *= 4
+            ahead = max(4 * ahead, most)
 
         def place(row: Row) -> tuple[float, int]:
-            unit, length, _, _ = row
+            unit, length = row[:2]
             return -round(weight_of[unit] / (1 + K1 * (1 - B + B * length / self._mean_length)), 9), unit
 
         return [row[0] for row in sorted(kept, key=place)[: request.limit]]
+
+    def _not_in_view(self, units: Iterable[int]) -> list[Row]:
+        """The rows of some units, in the order given, without the messages of the thread that are in view."""
+        rows = self._database.execute(q.unit_rows, (listed(units),))
+        self.read = {row[0]: row for row in rows}
+        if not self._without.messages:
+            return rows
+        return [row for row in rows if row[4] != "message" or not self._without.holds_message(row[5])]
+
+    def _holders(self, units: Iterable[int], frequency: dict[str, int]) -> list[int]:
+        """The best of few units, of those that hold any of the terms."""
+        request, without = self._request, self._without.others
+        rows = self._not_in_view([unit for unit in units if unit not in without])
+        kept = [row for row in rows if row[4] in request.kinds and not (request.current and row[6])]
+        counted = {row[0]: each for row in kept if (each := self.counted(row)).positions}
+        number = self._units + len(self.tail)
+        return best_of(counted, counted, number, self._mean_length, frequency, request.limit)
 
     def _scored(self, terms: list[str], frequency: dict[str, int], rarest: int) -> list[int]:
         """The best by FTS5 of the units that hold one of so many terms, the rarest, or of more."""
         request, without = self._request, self._without
         found = self._matching(terms[:rarest], frequency)
         # What holds a rare term may all be of other kinds, in view, or not pass: then a commoner one tells too.
-        fewer = set(request.kinds) != set(_KINDS) or self._passing is not None or without.units or without.keys
+        fewer = set(request.kinds) != set(_KINDS) or self._passing is not None or without
         while fewer and len(found) < request.limit and rarest < len(terms):
             # A filter may pass so few that each further word would be looked for in vain.
             rarest = rarest + 1 if self._passing is None else len(terms)
@@ -257,7 +279,7 @@ class Lexicon:
 
     def _matching(self, terms: list[str], frequency: dict[str, int]) -> list[int]:
         """The best units of the lexicon that hold one of some terms."""
-        request, without, everywhere = self._request, self._without.units, len(self._spaces) > _EACH
+        request, without, everywhere = self._request, self._without, len(self._spaces) > _EACH
         retired = (False,) if request.current else (False, True)
         columns = [column for kind in request.kinds for each in retired if (column := column_of(kind, each)) in COLUMNS]
         if everywhere:
@@ -267,11 +289,11 @@ class Lexicon:
         query = f"{{{' '.join(columns)}}} : ({' OR '.join(words)})"
         if self._passing is not None:
             matches = sum(frequency[term] for term in terms)
-            return self._passing.matching(query, without, self._spaces, request.limit, matches)
+            return self._passing.matching(query, without.units, self._spaces, request.limit, matches)
         if everywhere:
-            rows = self._database.execute(q.match_best_of, (query, listed(without), listed(self._spaces), request.limit))
+            rows = self._database.execute(q.match_best_of, (query, listed(without.units), listed(self._spaces), request.limit))
         elif without:
-            rows = self._database.execute(q.match_best_but, (query, listed(without), request.limit))
+            rows = self._database.execute(q.match_best_but, (query, listed(without.units), request.limit))
         else:
             rows = self._database.execute(q.match_best, (query, request.limit))
         return [unit for (unit,) in rows]
@@ -280,15 +302,14 @@ class Lexicon:
         return Counted({term: message.terms[term] for term in self._terms if term in message.terms}, message.length)
 
     def counted(self, row: Row) -> Counted:
-        """Of a row of `_rows`."""
+        """Of a row of a candidate."""
         return self.tail.get(row[0]) or self._count(row[1], row[2])
 
     def _count(self, length: int, terms: str) -> Counted:
         wanted = self._wanted
-        words = terms.split(" ")
         positions: dict[str, tuple[int, ...]] = {}
-        if not wanted.isdisjoint(words):
-            for place, word in [(place, word) for place, word in enumerate(words) if word in wanted]:
+        for place, word in enumerate(terms.split(" ")):
+            if word in wanted:
                 positions[word] = (*positions.get(word, ()), place)
         return Counted(positions, length)
 
@@ -307,9 +328,33 @@ def _rarest(terms: list[str], frequency: dict[str, int], enough: int) -> int:
     return len(terms)
 
 
-def rarity(frequency: int, units: int) -> float:
+def _rarity(frequency: int, units: int) -> float:
     """BM25's inverse document frequency of what so many of the units hold."""
     return math.log(1 + (units - frequency + 0.5) / (frequency + 0.5))
+
+
+def best_of(
+    among: Iterable[int],
+    counted: Mapping[int, Counted],
+    units: int,
+    mean_length: float,
+    frequency: Mapping[str, int],
+    limit: int,
+) -> list[int]:
+    """The best by BM25, equal ones by number."""
+    weight = {term: (K1 + 1) * _rarity(holding, units) for term, holding in frequency.items()}
+
+    def place(unit: int) -> tuple[float, int]:
+        positions, length = counted[unit]
+        damping = K1 * (1 - B + B * length / mean_length)
+        score = 0.0
+        for term, places in positions.items():
+            count = len(places)
+            score += weight[term] * count / (count + damping)
+        # Rounded, so that the order of a sum does not decide between equals.
+        return -round(score, 9), unit
+
+    return sorted(among, key=place)[:limit]
 
 
 def _folded(term: str) -> str:

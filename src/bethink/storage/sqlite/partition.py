@@ -31,7 +31,7 @@ Vector: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
 Positions: TypeAlias = NDArray[np.intp]
 
-KINDS = ("message", "note", "insight", "summary")
+KINDS = ("message", "note", "insight", "summary", "episode")
 
 EXACT = 4_096
 """Vectors up to which all are compared: below a millisecond, and 6 MB of 384 dimensions."""

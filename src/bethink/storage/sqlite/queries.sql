@@ -124,7 +124,7 @@ INSERT INTO calls (thread, call_id, grp, answered) VALUES (?, ?, ?, ?)
 ON CONFLICT (thread, call_id, grp) DO UPDATE SET answered = excluded.answered;
 
 -- name: add_unit
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_message
 INSERT INTO messages (id, thread, seq, message_id, grp, role, pinned, created_at, added_at, listed, body, raw, raw_format)
@@ -140,8 +140,8 @@ SELECT max(coalesce((SELECT max(id) FROM units), 0), (SELECT value FROM meta WHE
 
 -- name: fork_units
 -- Copies of the units of the messages between two numbers, for owners moved by ?3, numbered from ?4 + 1 in the same order.
-INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker)
-SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms, u.speaker
+INSERT INTO units (id, namespace, kind, owner, retired, length, terms, speaker, at)
+SELECT ?4 + row_number() OVER (ORDER BY m.id), u.namespace, u.kind, u.owner + ?3, u.retired, u.length, u.terms, u.speaker, u.at
 FROM messages m JOIN units u ON u.id = m.unit WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id;
 
 -- name: fork_messages
@@ -387,13 +387,15 @@ SELECT space, namespace, count(*) FROM vectors WHERE unit > ? GROUP BY space, na
 SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id > ? AND n.path >= ? AND n.path < ?;
 
 -- name: index_unit
-INSERT INTO lexicon (rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO lexicon
+  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
-INSERT INTO lexicon (lexicon, rowid, message, note, insight, summary, retired_note, retired_insight, retired_summary)
-VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO lexicon
+  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment; see `erase`.
@@ -527,6 +529,18 @@ SELECT u.id FROM json_each(?) l CROSS JOIN units u ON u.id = l.value WHERE CASE 
 -- Those of a list of numbers of messages.
 SELECT m.id FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN threads t ON t.id = m.thread WHERE :message;
 
+-- name: count_within
+-- How many units of a scope are of a span of time, counted up to a limit: answered from the index alone.
+SELECT count(*) FROM (SELECT 1 FROM namespaces n CROSS JOIN units u INDEXED BY units_by_time ON u.namespace = n.id
+WHERE n.path >= ? AND n.path < ? AND u.at BETWEEN ? AND ? LIMIT ?);
+
+-- name: all_passing_within
+-- The units of a scope and a span of time that pass a filter.
+SELECT u.id FROM namespaces n CROSS JOIN units u INDEXED BY units_by_time ON u.namespace = n.id
+WHERE n.path >= ? AND n.path < ? AND u.at BETWEEN ? AND ? AND CASE u.kind
+  WHEN 'message' THEN (SELECT :message FROM messages m JOIN threads t ON t.id = m.thread WHERE m.id = u.owner)
+  ELSE (SELECT :record FROM records r WHERE r.id = u.owner) END;
+
 -- name: all_passing
 -- All units of a scope that do. (CROSS JOIN: a thread's messages lie together.)
 SELECT m.unit FROM namespaces n CROSS JOIN threads t ON t.namespace = n.id
@@ -536,31 +550,37 @@ UNION ALL
 SELECT r.unit FROM namespaces n CROSS JOIN records r ON r.namespace = n.id
 WHERE n.path >= ? AND n.path < ? AND r.unit IS NOT NULL AND :record;
 
--- name: in_view
--- Number and unit of what is in view, of namespace ?1: the messages of thread ?2 in a list of spans (?3); those of other threads with
--- the id of one of them, first the listed ones, then those in tails that are not; the records of a list of ids (?4), numbered 0.
-SELECT m.id, m.unit
-FROM threads t CROSS JOIN json_each(?3) s
-  CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) + json_extract(s.value, '$[0]') AND (t.id << 32) + json_extract(s.value, '$[1]')
-WHERE t.namespace = ?1 AND t.thread_id = ?2
-UNION ALL
+-- name: thread_in_view
+-- The number of a thread of a namespace, and whether it is the only one there.
+SELECT t.id, NOT EXISTS (SELECT 1 FROM threads o WHERE o.namespace = t.namespace AND o.id <> t.id)
+FROM threads t WHERE t.namespace = ? AND t.thread_id = ?;
+
+-- name: copies_in_view
+-- Number and unit of the messages of other threads of namespace ?1 that have the id of a message of thread ?2 in a list of ranges of
+-- numbers (?3): first the listed ones, then those in tails that are not.
 SELECT copy.id, copy.unit
-FROM threads t CROSS JOIN json_each(?3) s
-  CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) + json_extract(s.value, '$[0]') AND (t.id << 32) + json_extract(s.value, '$[1]')
+FROM json_each(?3) s
+  CROSS JOIN messages m ON m.id BETWEEN json_extract(s.value, '$[0]') AND json_extract(s.value, '$[1]')
   CROSS JOIN messages copy INDEXED BY messages_by_id
     ON copy.message_id = m.message_id AND copy.listed = 1 AND copy.thread <> m.thread
   CROSS JOIN threads o ON o.id = copy.thread AND o.namespace = ?1
-WHERE t.namespace = ?1 AND t.thread_id = ?2
-  AND EXISTS (SELECT 1 FROM threads other WHERE other.namespace = ?1 AND other.thread_id <> ?2)
 UNION ALL
 SELECT copy.id, NULL
-FROM threads t CROSS JOIN threads o INDEXED BY threads_unsettled ON o.namespace = ?1 AND o.settled = 0 AND o.id <> t.id
+FROM threads o INDEXED BY threads_unsettled
   CROSS JOIN messages copy ON copy.id > (o.id << 32) + o.tip AND copy.id <= (o.id << 32) + 4294967295 AND copy.listed = 0
-  CROSS JOIN messages m INDEXED BY messages_by_id ON m.message_id = copy.message_id AND m.thread = t.id AND m.listed = 1
-WHERE t.namespace = ?1 AND t.thread_id = ?2
-  AND EXISTS (SELECT 1 FROM json_each(?3) s WHERE m.seq BETWEEN json_extract(s.value, '$[0]') AND json_extract(s.value, '$[1]'))
-UNION ALL
-SELECT 0, unit FROM records WHERE namespace = ?1 AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?4));
+  CROSS JOIN messages m INDEXED BY messages_by_id ON m.message_id = copy.message_id AND m.thread = ?2 AND m.listed = 1
+WHERE o.namespace = ?1 AND o.settled = 0 AND o.id <> ?2
+  AND EXISTS (SELECT 1 FROM json_each(?3) s WHERE m.id BETWEEN json_extract(s.value, '$[0]') AND json_extract(s.value, '$[1]'));
+
+-- name: units_in_view
+-- The units of the messages in a list of ranges of numbers.
+SELECT m.unit FROM json_each(?) s
+  CROSS JOIN messages m ON m.id BETWEEN json_extract(s.value, '$[0]') AND json_extract(s.value, '$[1]')
+WHERE m.unit IS NOT NULL;
+
+-- name: records_in_view
+-- The units of the records of a namespace in a list of ids.
+SELECT unit FROM records WHERE namespace = ? AND unit IS NOT NULL AND record_id IN (SELECT value FROM json_each(?));
 
 -- name: holding
 -- In how many units each of a list of the lexicon's terms occurs; none has no row.
@@ -576,30 +596,27 @@ WHERE CAST(substr(v.term, length(l.value) + 2) AS INTEGER) IN (SELECT value FROM
 -- The units after a number that match a query in FTS5's language, ascending.
 SELECT json_group_array(rowid) FROM lexicon WHERE lexicon MATCH ? AND rowid > ?;
 
--- name: lengths
--- Length, kind and state of some units.
-SELECT u.id, u.length, u.kind, u.retired FROM json_each(?) l CROSS JOIN units u ON u.id = l.value;
-
 -- name: match_any
 -- Whether a query in FTS5's language matches anything.
 SELECT 1 FROM lexicon WHERE lexicon MATCH ? LIMIT 1;
 
--- name: candidate_messages
--- What ranking needs to know of units that stand for messages. (CROSS JOIN: one look-up for each of the list, in this order.)
-SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
-FROM json_each(?) l CROSS JOIN units u ON u.id = l.value CROSS JOIN messages m ON m.id = u.owner
-WHERE u.kind = 'message';
+-- name: unit_rows
+-- Units, and whose they are. (CROSS JOIN: one look-up for each of the list, in this order.)
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, u.owner, u.retired
+FROM json_each(?) l CROSS JOIN units u ON u.id = l.value;
 
--- name: candidate_neighbours
--- The same of messages by their numbers, those that have a unit.
-SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
-FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN units u ON u.id = m.unit;
+-- name: candidate_messages
+-- What ranking needs to know of messages by their numbers beside their units.
+SELECT m.id, m.seq, m.message_id, m.created_at, m.body FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value;
 
 -- name: candidate_records
--- The same of those that stand for records.
-SELECT u.id, u.length, u.terms, u.namespace, u.kind, r.thread_id, 0, r.record_id, NULL, r.body
-FROM json_each(?) l CROSS JOIN units u ON u.id = l.value CROSS JOIN records r ON r.id = u.owner
-WHERE u.kind <> 'message';
+-- The same of records.
+SELECT r.id, r.thread_id, r.record_id, r.body FROM json_each(?) l CROSS JOIN records r ON r.id = l.value;
+
+-- name: candidate_neighbours
+-- Both of messages by their numbers, those that have a unit.
+SELECT u.id, u.length, u.terms, u.namespace, u.kind, m.id, m.seq, m.message_id, m.created_at, m.body
+FROM json_each(?) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN units u ON u.id = m.unit;
 
 -- name: thread_ids
 -- Of threads by their numbers.
@@ -637,6 +654,20 @@ WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
   AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.extracted_through AND m.id <= (t.id << 32) + 4294967295)
 ORDER BY t.id {order} LIMIT ?6;
 
+-- name: scan_threads_due
+-- Of those that are not ended: threads without a new message since ?6, or with ?7 seqs past their reflected cursor; either may be
+-- null. A tail makes a thread younger and longer than its row says, never older.
+SELECT t.id, n.path, t.thread_id, t.created_at, t.updated_at, t.tip, t.count, t.folded_through, t.extracted_through,
+  t.reflected_through, t.parent_thread, t.parent_seq, t.metadata
+FROM namespaces n CROSS JOIN threads r INDEXED BY threads_not_ended
+    ON r.namespace = n.id AND (r.reflected_through < r.tip OR r.settled = 0)
+  CROSS JOIN thread_state t ON t.id = r.id
+WHERE t.id > ?1 AND t.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+  AND (?7 IS NOT NULL OR r.updated_at <= ?6)
+  AND (t.updated_at <= ?6 OR t.tip - t.reflected_through >= ?7)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.id > (t.id << 32) + t.reflected_through AND m.id <= (t.id << 32) + 4294967295)
+ORDER BY t.id {order} LIMIT ?8;
+
 -- name: scan_messages
 SELECT m.id, n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
 FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
@@ -663,6 +694,13 @@ SELECT r.id, ?3, r.body FROM records r INDEXED BY records_of_thread
 WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND r.thread_id = ?5 AND r.kind = ?7 AND r.id > ?1 AND r.id < ?2
   AND ?4 IS NOT NULL AND (NOT ?6 OR r.retired = 0)
 ORDER BY r.id {order} LIMIT ?8;
+
+-- name: scan_records_by_id
+-- Current ones of one kind (?2) in one namespace (?1) between two ids, in their order.
+SELECT r.record_id, r.body FROM records r INDEXED BY records_current
+WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?1) AND r.kind = ?2 AND r.retired = 0 AND r.record_id > ?3
+  AND r.record_id < ?4
+ORDER BY r.record_id {order} LIMIT ?5;
 
 -- name: scan_pinned_records
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
@@ -889,13 +927,14 @@ SELECT DISTINCT grp FROM messages WHERE id IN (SELECT value FROM json_each(?));
 DELETE FROM threads WHERE id = ?;
 
 -- name: thread_with_lease
--- The number of a thread, and its last lease: all null if it has had none.
+-- The number of a thread, and its last lease for a purpose: all null if it has had none.
 SELECT t.id, l.token, l.holder, l.expires_at
-FROM namespaces n JOIN threads t ON t.namespace = n.id LEFT JOIN leases l ON l.thread = t.id WHERE n.path = ? AND t.thread_id = ?;
+FROM namespaces n JOIN threads t ON t.namespace = n.id LEFT JOIN leases l ON l.thread = t.id AND l.purpose = ?
+WHERE n.path = ? AND t.thread_id = ?;
 
 -- name: set_lease
-INSERT INTO leases (thread, token, holder, expires_at) VALUES (?, ?, ?, ?)
-ON CONFLICT (thread) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at;
+INSERT INTO leases (thread, token, holder, expires_at, purpose) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (thread, purpose) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at;
 
 -- name: drop_lease
 DELETE FROM leases WHERE thread = ?;
@@ -909,7 +948,7 @@ SELECT id, namespace, unit, body FROM records
 WHERE id IN (SELECT record FROM sources WHERE message IN (SELECT value FROM json_each(?))) ORDER BY id;
 
 -- name: records_about_thread
--- Summaries of a thread, and its state.
+-- Summaries of a thread, its episodes, and its state.
 SELECT id, namespace, unit, body FROM records WHERE namespace = ? AND thread_id = ? ORDER BY id;
 
 -- name: state_of_thread

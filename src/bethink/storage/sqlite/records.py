@@ -9,7 +9,7 @@ import msgspec
 
 from bethink.errors import Conflict, NotFound
 from bethink.messages import Message
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage.base import (
     Cite,
     Cursor,
@@ -24,11 +24,12 @@ from bethink.storage.base import (
     StoredRecord,
 )
 from bethink.storage.derive import terms_of, thread_of
+from bethink.storage.scans import check_by_id
 from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
-from bethink.storage.sqlite.tail import message_numbers, shorten
+from bethink.storage.sqlite.tail import message_numbers, settle_thread, shorten
 from bethink.storage.sqlite.threads import find_thread, not_there
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
@@ -69,8 +70,7 @@ def put(database: Database, request: Put) -> None:
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
     for record in request.records:
-        if isinstance(record, StateEntry):
-            find_thread(database, namespace, record.thread_id)
+        _require_work(database, namespace, number, record)
         known = database.execute(q.find_record, (record.id, number))
         stored = decode_record(known[0][2]) if known else None
         rests_on = _sources(database, number, record, stored)
@@ -96,6 +96,15 @@ def put(database: Database, request: Put) -> None:
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
     _put_vectors(database, request)
+
+
+def _require_work(database: Database, namespace: Namespace, number: int, record: AnyRecord) -> None:
+    """NotFound unless the thread whose work a record is of is there, and the entries that an episode was made of."""
+    if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
+        find_thread(database, namespace, record.thread_id)
+    if isinstance(record, Episode):
+        for entry in record.entries:
+            _record(database, number, entry)
 
 
 def _put_vectors(database: Database, request: Put) -> None:
@@ -132,6 +141,9 @@ def _move(database: Database, namespace: Namespace, cursor: Cursor) -> None:
             expected=cursor.expected,
             actual=actual,
         )
+    if cursor.which == "reflected":
+        # A session that was ended grows no more, as a rule: its tail would be looked at for ever (see `threads_not_ended`).
+        settle_thread(database, thread)
     database.execute(q.set_extracted if cursor.which == "extracted" else q.set_reflected, (cursor.through, thread))
 
 
@@ -182,7 +194,8 @@ def _join(database: Database, number: int, unit: int | None, stored: AnyRecord, 
 
 def index_record(database: Database, namespace: int, number: int, record: AnyRecord) -> None:
     """Give a record its unit, if it has any words."""
-    units = add_units(database, namespace, record.kind, [NewUnit(number, terms_of(record))], retired=not record.current)
+    unit = NewUnit(number, terms_of(record), micros(record.recorded_at))
+    units = add_units(database, namespace, record.kind, [unit], retired=not record.current)
     database.execute(q.set_record_unit, (units[0][1] if units else None, number))
 
 
@@ -247,6 +260,8 @@ def _stored_message(row: Row) -> StoredMessage:
 
 def scan(database: Database, request: Scan) -> Page:
     """See `storage.base.Scan`. `next` is the number of the last row, so nothing that is written meanwhile moves the rest."""
+    if request.by_id:
+        return _by_id(database, request)
     sql, parameters, item = _SCANS[request.what](request)
     if request.what == "pending" and request.tokens is None:
         parameters = (find(database, request.space).number,)
@@ -259,12 +274,28 @@ def scan(database: Database, request: Scan) -> Page:
     return Page(tuple(map(item, page)), str(page[-1][0]) if page and len(rows) > len(page) else None)
 
 
+def _by_id(database: Database, request: Scan) -> Page:
+    check_by_id(request)
+    assert request.kinds is not None, "it is of one kind"
+    # Every text is below any blob.
+    bounds = (request.after or "", b"") if not request.newest else ("", request.after or b"")
+    statement = q.scan_records_by_id.replace("{order}", "DESC" if request.newest else "ASC")
+    rows = database.execute(statement, (path_of(request.scope.namespace), request.kinds[0], *bounds, request.limit + 1))
+    page = rows[: request.limit]
+    items = tuple([StoredRecord(request.scope.namespace, decode_record(body)) for _, body in page])
+    return Page(items, page[-1][0] if len(rows) > len(page) else None)
+
+
 _END = (1 << 63) - 1
 
 _Plan = tuple[str, tuple[Any, ...], Callable[[Row], Any]]
 
 
 def _threads(request: Scan) -> _Plan:
+    if request.due is not None:
+        idle = None if request.due.idle_since is None else micros(request.due.idle_since)
+        due = (request.thread_id, idle, request.due.messages)
+        return q.scan_threads_due, due, lambda row: thread_info(row[1:])
     sql = q.scan_threads_behind if request.behind else q.scan_threads
     return sql, (request.thread_id,), lambda row: thread_info(row[1:])
 

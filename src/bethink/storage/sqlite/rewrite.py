@@ -36,6 +36,7 @@ from bethink.storage.sqlite.values import (
     decode_record,
     encode,
     listed,
+    micros,
     path_range,
 )
 
@@ -143,13 +144,18 @@ def _write_messages(database: Database, changed: dict[int, Message], places: dic
     units: dict[int, int] = {}
     for namespace in sorted({place[1] for place in places.values()}):
         own = [(number, message) for number, message in changed.items() if places[number][1] == namespace]
-        new = [NewUnit(number, terms_of(message), speaker_of(message)) for number, message in own]
+        new = [_unit_of(number, message) for number, message in own]
         units.update(add_units(database, namespace, "message", new))
     for number, message in changed.items():
         raw = None if message.raw is None else message.raw.json
         database.execute(q.set_message_body, (body_of(message), raw, units.get(number), number))
     for thread in threads:
         database.execute(q.touch_thread, (thread,))
+
+
+def _unit_of(number: int, message: Message) -> NewUnit:
+    assert message.created_at is not None, "a stored message has its time"
+    return NewUnit(number, terms_of(message), micros(message.created_at), speaker_of(message))
 
 
 def _move_spans(database: Database, changed: Collection[int], messages: Collection[tuple[str, str]]) -> None:

@@ -38,6 +38,9 @@ CREATE INDEX threads_unsettled ON threads (namespace) WHERE settled = 0;
 -- Threads that may have messages that no insights have been drawn from.
 CREATE INDEX threads_behind ON threads (namespace) WHERE extracted_through < tip OR settled = 0;
 
+-- Threads that may have messages past what was reflected on: those whose session was not ended.
+CREATE INDEX threads_not_ended ON threads (namespace, updated_at) WHERE reflected_through < tip OR settled = 0;
+
 -- id is thread * 2^32 + seq: a thread lies together and in order, without a second index for it.
 CREATE TABLE messages (
     id         INTEGER PRIMARY KEY,
@@ -118,14 +121,16 @@ CREATE TABLE attempts (
     PRIMARY KEY (thread, node_id, model)
 ) STRICT, WITHOUT ROWID;
 
--- The last lease of each thread that has had one; `holder` is '' when it was given back. Apart from `threads`, so that taking a turn
+-- The last lease of each thread that has had one, for each purpose; `holder` is '' when it was given back. Apart from `threads`, so that taking a turn
 -- writes one small row.
 CREATE TABLE leases (
-    thread     INTEGER PRIMARY KEY REFERENCES threads (id),
+    thread     INTEGER NOT NULL REFERENCES threads (id),
+    purpose    TEXT NOT NULL, -- turn, reflection
     token      INTEGER NOT NULL, -- grows
     holder     TEXT NOT NULL,
-    expires_at INTEGER NOT NULL
-) STRICT;
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (thread, purpose)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE records (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -134,7 +139,7 @@ CREATE TABLE records (
     kind          TEXT NOT NULL,
     retired       INTEGER NOT NULL,
     superseded_by TEXT,
-    thread_id     TEXT, -- of a summary, or of an entry of a thread's state
+    thread_id     TEXT, -- of a summary, an episode, or an entry of a thread's state
     pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,
@@ -142,6 +147,8 @@ CREATE TABLE records (
 ) STRICT;
 
 CREATE INDEX records_by_kind ON records (namespace, kind);
+
+CREATE INDEX records_current ON records (namespace, kind, record_id) WHERE retired = 0;
 
 CREATE INDEX records_superseded ON records (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
@@ -223,10 +230,13 @@ CREATE TABLE units (
     retired   INTEGER NOT NULL DEFAULT 0,
     length    INTEGER NOT NULL,
     terms     TEXT NOT NULL,
-    speaker   TEXT -- the name under which a message was said
+    speaker   TEXT, -- the name under which a message was said
+    at        INTEGER NOT NULL -- when that was, or when a record was made
 ) STRICT;
 
 CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
+
+CREATE INDEX units_by_time ON units (namespace, at);
 
 -- Vector spaces, see spaces.py. One is current; it has no fingerprint until an embedder is bound. One may be filling, to take its
 -- place. Those that are leaving are of no use any more: their vectors are removed by and by, and then they are. Numbers are never
@@ -297,9 +307,11 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     note,
     insight,
     summary,
+    episode,
     retired_note,
     retired_insight,
     retired_summary,
+    retired_episode,
     content = '',
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );

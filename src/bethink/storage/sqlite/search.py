@@ -6,7 +6,7 @@
 What the lexical leg returns is chosen by BM25 over the scope's statistics (k1 1.2, b 0.75; Robertson and Zaragoza 2009), among
 the rows that it looked at and the messages in the tails (tail.py).
 The neighbours of the best of each leg are looked up by message number, which is next to theirs.
-What is in view already is looked up first, by ranges of message numbers, and no leg sees it. A filter is part of each leg's own
+What is in view already is no answer: each leg leaves it out by itself (in_view.py). A filter is part of each leg's own
 query (filters.py). Neighbours are looked up whether in view or not, passing or not, and told apart afterwards.
 """
 
@@ -17,35 +17,21 @@ from typing import TYPE_CHECKING
 
 from bethink.storage.base import Candidate, Found, Search
 from bethink.storage.sqlite.candidates import candidate, names_for, neighbours, rows_of
-from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.filters import Passing
-from bethink.storage.sqlite.lexicon import K1, B, Counted, Frequencies, LeftOut, Lexicon, rarity
+from bethink.storage.sqlite.in_view import LeftOut
+from bethink.storage.sqlite.lexicon import Frequencies, Lexicon, best_of
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
-from bethink.storage.sqlite.tail import FIRST_KEY, Unsettled
+from bethink.storage.sqlite.tail import Unsettled
 from bethink.storage.sqlite.tokens import tokens_of
-from bethink.storage.sqlite.values import SEQ_BITS, listed, path_of, path_range
+from bethink.storage.sqlite.values import path_range
 from bethink.storage.vectors import check_query
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Partitions
 
 __all__ = ["search"]
-
-
-def _in_view(database: Database, request: Search, namespaces: list[Row]) -> LeftOut:
-    """As many numbers as there are things in view: their texts were read for that, which costs far more."""
-    asked = request.in_view
-    number = None if asked is None else next((row[0] for row in namespaces if row[1] == path_of(asked.namespace)), None)
-    if asked is None or number is None:
-        return LeftOut()
-    last_seq = (1 << SEQ_BITS) - 1
-    spans = [(max(first, 1), min(last, last_seq)) for first, last in asked.spans]
-    rows = database.execute(q.in_view, (number, asked.thread_id, listed(spans), listed(asked.records)))
-    return LeftOut(
-        units=tuple([unit for _, unit in rows if unit is not None]),
-        keys=frozenset([FIRST_KEY + message for message, unit in rows if unit is None]),
-    )
 
 
 def search(
@@ -67,7 +53,7 @@ def search(
     mean_length = (sum(row[3] for row in namespaces) + sum(message.length for message in tail)) / units
     pending = units - sum(row[4] for row in namespaces)
 
-    without = _in_view(database, request, namespaces)
+    without = LeftOut(database, request.in_view, namespaces)
     passing = None if request.where is None else Passing(database, request.scope, request.where, units)
     lexicon = Lexicon(database, request, namespaces, tail, without, passing, frequencies)
     frequency = lexicon.frequency()
@@ -84,11 +70,11 @@ def search(
         cosines = similarities.best(limit) if passing is None else passing.nearest(similarities, limit)
 
     unsettled = {message.key: message for message in tail}
-    rows = rows_of(database, {*best, *cosines}, unsettled)
+    rows = rows_of(database, {*best, *cosines}, unsettled, lexicon.read)
     counted = {unit: lexicon.counted(row) for unit, row in rows.items()}
     # Without a limit that cuts, and without neighbours, there is nothing to choose.
     choose = len(best) > request.limit or request.around
-    lexical = _best(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
+    lexical = best_of(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
     centres = {*lexical[: request.around], *list(cosines)[: request.around]}
     more, near = neighbours(database, [rows[unit] for unit in centres if unit in rows], rows, unsettled)
     rows.update(more)
@@ -116,33 +102,9 @@ def search(
     )
 
 
-def _best(
-    among: Iterable[int],
-    counted: dict[int, Counted],
-    units: int,
-    mean_length: float,
-    frequency: dict[str, int],
-    limit: int,
-) -> list[int]:
-    """The best by BM25, equal ones by number."""
-    weight = {term: (K1 + 1) * rarity(holding, units) for term, holding in frequency.items()}
-
-    def place(unit: int) -> tuple[float, int]:
-        positions, length = counted[unit]
-        damping = K1 * (1 - B + B * length / mean_length)
-        score = 0.0
-        for term, places in positions.items():
-            count = len(places)
-            score += weight[term] * count / (count + damping)
-        # Rounded, so that the order of a sum does not decide between equals.
-        return -round(score, 9), unit
-
-    return sorted(among, key=place)[:limit]
-
-
 def _told_apart(near: dict[int, int], without: LeftOut, passing: Passing | None) -> tuple[set[int], set[int]]:
     """Of messages by unit, those that may be found, and those that are in view or do not pass."""
-    found = near.keys() - without.units - without.keys
+    found = {unit for unit, number in near.items() if not without.holds_message(number)}
     if passing is not None and found:
         passed = passing.messages(near.values())
         found = {unit for unit in found if near[unit] in passed}

@@ -26,7 +26,7 @@ from bethink.storage.derive import speaker_of, terms_of
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.units import NewUnit, add_units, length_of
-from bethink.storage.sqlite.values import decode_body, listed, path_range
+from bethink.storage.sqlite.values import decode_body, listed, micros, path_range
 
 __all__ = ["FIRST_KEY", "LONGEST", "Tails", "Unsettled", "has_tails", "message_numbers", "settle", "settle_thread", "shorten"]
 
@@ -99,7 +99,8 @@ def _unsettled(number: int, namespace: int, *rest: Any) -> Unsettled:
 
 def _unit_of(number: int, body: bytes) -> NewUnit:
     message = decode_body(body)
-    return NewUnit(number, terms_of(message), speaker_of(message))
+    assert message.created_at is not None, "a stored message has its time"
+    return NewUnit(number, terms_of(message), micros(message.created_at), speaker_of(message))
 
 
 def has_tails(database: Database, scope: Scope) -> bool:

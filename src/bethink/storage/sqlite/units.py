@@ -42,10 +42,13 @@ __all__ = [
 
 
 class NewUnit(NamedTuple):
-    """What is to be found: the number of its message or record, its terms, and the name under which it was said."""
+    """What is to be found: the number of its message or record, its terms, when it was said or made (in microseconds since
+    1970), and the name under which it was said.
+    """
 
     owner: int
     terms: str
+    at: int
     speaker: str | None = None
 
 
@@ -73,8 +76,8 @@ def add_units(
     """Make things findable. Returns each owner with its unit; a thing without terms has none."""
     first = last_unit(database) + 1
     rows = [
-        (unit, namespace, kind, owner, retired, length_of(terms), terms, speaker)
-        for unit, (owner, terms, speaker) in enumerate((thing for thing in things if thing.terms), first)
+        (unit, namespace, kind, owner, retired, length_of(terms), terms, speaker, at)
+        for unit, (owner, terms, at, speaker) in enumerate((thing for thing in things if thing.terms), first)
     ]
     if not rows:
         return []
@@ -190,7 +193,10 @@ def _codes(vectors: Sequence[bytes]) -> list[bytes]:
 
 # -- the lexicon's rows ---------------------------------------------------------------------------------------------------
 
-COLUMNS = ("message", "note", "insight", "summary", "retired_note", "retired_insight", "retired_summary")
+COLUMNS = (
+    *("message", "note", "insight", "summary", "episode"),
+    *("retired_note", "retired_insight", "retired_summary", "retired_episode"),
+)
 
 
 def column_of(kind: str, retired: bool) -> str:

@@ -89,7 +89,7 @@ def micros(at: datetime) -> int:
 
 def moment(value: int) -> datetime:
     """The aware UTC datetime of so many microseconds since 1970."""
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + timedelta(0, 0, value)
 
 
 def path_of(namespace: Namespace) -> str:
