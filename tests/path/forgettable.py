@@ -219,10 +219,13 @@ def unjustly_gone(before: dict[str, AnyRecord], after: dict[str, AnyRecord], the
 
 
 def unrevived(after: dict[str, AnyRecord]) -> list[str]:
-    """Subjects whose residence is known and yet not one is current, or several are."""
+    """Subjects whose residence is known and yet not one is current, or several are. (One that the profile had no room for is
+    archived, and stays so.)"""
     known = [each for each in after.values() if isinstance(each, Insight) and each.slot == "residence"]
-    subjects = {each.subject for each in known}
-    return [subject for subject in sorted(subjects) if sum(each.current for each in known if each.subject == subject) != 1]
+    shown = {each.subject: 0 for each in known}
+    for each in known:
+        shown[each.subject] += each.current or (each.superseded_by is None and each.reason.startswith("archived"))
+    return [subject for subject, number in sorted(shown.items()) if number != 1]
 
 
 def wrongly_replayed(history: History) -> list[str]:
