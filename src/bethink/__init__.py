@@ -50,7 +50,11 @@ if TYPE_CHECKING:
         ThreadBusy,
     )
     from bethink.handoffs import Handoff
+    from bethink.insights.differences import Changed, Diff, HistoryEntry, HistoryEvent
     from bethink.insights.state.values import Artifact, Entry, State
+    from bethink.items import FoundItem, Item, ItemPut
+    from bethink.items.async_handle import AsyncItems
+    from bethink.items.handle import Items
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory, Profile, ProfileEntry
@@ -61,7 +65,7 @@ if TYPE_CHECKING:
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Source, StateEntry, Summary
+    from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
     from bethink.storage.base import (
         And,
         Attempt,
+        Change,
         Compare,
         Contains,
         Exists,
@@ -99,6 +104,7 @@ __version__ = "0.1.0"
 __all__ = [
     "And",
     "Artifact",
+    "AsyncItems",
     "AsyncLanguageModel",
     "AsyncMemory",
     "AsyncThread",
@@ -109,6 +115,8 @@ __all__ = [
     "BethinkError",
     "BudgetError",
     "Chain",
+    "Change",
+    "Changed",
     "Checkpoint",
     "CheckpointInfo",
     "Compare",
@@ -118,6 +126,7 @@ __all__ = [
     "ContextLine",
     "CorruptStore",
     "Decision",
+    "Diff",
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
@@ -127,8 +136,11 @@ __all__ = [
     "Filter",
     "ForgetReceipt",
     "Forgotten",
+    "FoundItem",
     "Handoff",
     "Hierarchy",
+    "HistoryEntry",
+    "HistoryEvent",
     "Hit",
     "Hybrid",
     "ImportFailed",
@@ -137,6 +149,9 @@ __all__ = [
     "InvalidInput",
     "InvalidMessage",
     "InvalidNamespace",
+    "Item",
+    "ItemPut",
+    "Items",
     "LanguageModel",
     "Latency",
     "Lease",
@@ -168,6 +183,7 @@ __all__ = [
     "Profile",
     "ProfileEntry",
     "Prompt",
+    "Proposal",
     "Ranker",
     "RecallResult",
     "RedactReport",
@@ -258,7 +274,11 @@ _HOMES = {
         "ThreadBusy",
     ),
     "handoffs": ("Handoff",),
+    "insights.differences": ("Changed", "Diff", "HistoryEntry", "HistoryEvent"),
     "insights.state.values": ("Artifact", "Entry", "State"),
+    "items": ("FoundItem", "Item", "ItemPut"),
+    "items.async_handle": ("AsyncItems",),
+    "items.handle": ("Items",),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory", "Profile", "ProfileEntry"),
@@ -269,7 +289,7 @@ _HOMES = {
     "models.priced": ("priced",),
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
-    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Source", "StateEntry", "Summary"),
+    "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Proposal", "Source", "StateEntry", "Summary"),
     "redaction": ("Redaction",),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
@@ -284,6 +304,7 @@ _HOMES = {
     "storage.base": (
         "And",
         "Attempt",
+        "Change",
         "Compare",
         "Contains",
         "Exists",

@@ -15,7 +15,6 @@ import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -24,6 +23,7 @@ from typing_extensions import ParamSpec, Self
 from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
+from bethink.hop import hop as _hop
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
@@ -31,14 +31,14 @@ from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
 from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
 from bethink.models import Clock, Embedder, TokenCounter
-from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, RecordKind, Summary
+from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
 from bethink.redaction import Redaction
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.steps.redact import RedactReport
 from bethink.steps.reflect import Reflection
-from bethink.storage.base import Appended, ForgetReceipt, Problem, Stats, Store, Verification
+from bethink.storage.base import Appended, Change, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
 from bethink.thread import Given, Thread
 from bethink.threads import ThreadInfo
@@ -49,6 +49,8 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.insights.differences import Diff, HistoryEntry
+    from bethink.items.async_handle import AsyncItems
     from bethink.models.language import AsyncGivenModel
     from bethink.retrieval.filters import Where
     from bethink.retrieval.grouping import Unit
@@ -67,13 +69,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _EXPORT_PAGE = 200
-
-
-async def _hop(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run one synchronous call on a worker thread. Cancelling waits for it: the call is not abandoned half-way."""
-    import anyio.to_thread
-
-    return await anyio.to_thread.run_sync(partial(call, *args, **kwargs))
 
 
 def _loop_worker(engine: Engine) -> LoopWorker | None:
@@ -168,6 +163,12 @@ class AsyncMemory:
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
 
+    @property
+    def items(self) -> AsyncItems:
+        from bethink.items.async_handle import AsyncItems
+
+        return AsyncItems(self._sync.items)
+
     async def store(
         self,
         text: str,
@@ -241,8 +242,21 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> RecallResult:
-        return await _hop(self._sync.recall, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+        return await _hop(
+            self._sync.recall,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
 
     async def why(
         self,
@@ -276,8 +290,31 @@ class AsyncMemory:
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         return await _hop(self._sync.retrieve, query, k, where=where)
 
-    async def profile(self, subject: str = "user") -> Profile:
-        return await _hop(self._sync.profile, subject)
+    async def profile(
+        self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None
+    ) -> Profile:
+        return await _hop(self._sync.profile, subject, as_of=as_of, valid_at=valid_at)
+
+    async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
+        return await _hop(self._sync.history, item, subject=subject)
+
+    async def pending(self) -> list[Proposal]:
+        return await _hop(self._sync.pending)
+
+    async def approve(self, *proposals: str) -> list[AnyRecord]:
+        return await _hop(self._sync.approve, *proposals)
+
+    async def reject(self, *proposals: str) -> list[Proposal]:
+        return await _hop(self._sync.reject, *proposals)
+
+    async def changes(self, since: datetime | None = None) -> list[Change]:
+        return await _hop(self._sync.changes, since)
+
+    async def undo(self, change: str) -> Change:
+        return await _hop(self._sync.undo, change)
+
+    async def diff(self, since: datetime, until: datetime | None = None) -> Diff:
+        return await _hop(self._sync.diff, since, until)
 
     async def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         return await _hop(self._sync.records, kind, current=current, below=below)

@@ -50,6 +50,7 @@ _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
 
+_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -222,6 +223,8 @@ class Engine:
         """Forget in the database, and in what this process keeps at hand."""
         with self.telemetry.span("forget", namespace=request.scope.namespace):
             receipt = self.store.forget(request)
+        if request.expired and not receipt.record_ids:
+            return receipt
         self._forget_kept()
         return receipt
 
@@ -376,11 +379,13 @@ class Engine:
         thread_id: str | None = None,
         limit: int = 500,
     ) -> Iterator[StoredRecord]:
-        """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer."""
+        """Records of a scope, oldest first unless `newest`; `limit` is the size of a page, not of the answer. Without `kinds`,
+        of all kinds but items, of which nobody but `steps.items` needs to know.
+        """
         scan = Scan(
             what="records",
             scope=scope,
-            kinds=kinds,
+            kinds=_KINDS if kinds is None else kinds,
             current=current,
             pinned=pinned,
             newest=newest,
@@ -440,7 +445,7 @@ class Engine:
     def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
         """Store records that rest on nothing but the caller's word."""
         with self.telemetry.span("store", namespace=namespace, records=len(records)):
-            self.store.put(Put(namespace=namespace, records=records))
+            self.store.put(Put(namespace=namespace, records=records, at=self.clock.now()))
 
 
 class _Last(Generic[_K, _V]):

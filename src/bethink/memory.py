@@ -28,13 +28,15 @@ from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
 from bethink.messages import Trust
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
-from bethink.records import AnyRecord, Episode, Importance, Insight, Note, Outcome, RecordKind
+from bethink.records import AnyRecord, Episode, Importance, Insight, Note, Outcome, Proposal, RecordKind
 from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
 from bethink.settings import Settings
-from bethink.steps.answer import Wanted
+from bethink.steps import past
+from bethink.steps import undo as undoing
+from bethink.steps.answer import Wanted, at_times
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
 from bethink.steps.recall import embed_pending, recall_from, reembed
@@ -43,6 +45,7 @@ from bethink.steps.reflect import Reflection, catch_up, due_threads, reflect_due
 from bethink.steps.replay import replay
 from bethink.steps.usage import usage_of
 from bethink.storage.base import (
+    Change,
     Cite,
     Forget,
     ForgetReceipt,
@@ -64,6 +67,8 @@ from bethink.values import Namespace, check_id, check_json, check_namespace, che
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.insights.differences import Diff, HistoryEntry
+    from bethink.items.handle import Items
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.hits import Hit, RecallResult
     from bethink.retrieval.ranker import Ranker
@@ -236,6 +241,13 @@ class Memory:
         pages = self._engine.pages(Scan(what="threads", scope=Scope(self._namespace, below)))
         return [item for item in pages if isinstance(item, ThreadInfo)]
 
+    @property
+    def items(self) -> Items:
+        """JSON objects under keys, of this namespace (see `items.handle.Items`)."""
+        from bethink.items.handle import Items
+
+        return Items(self._engine, self._namespace)
+
     # -- long-term memory -------------------------------------------------------------------------------------------------
 
     def store(
@@ -382,6 +394,8 @@ class Memory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> RecallResult:
         """The best answers to a query among messages, notes, insights, session summaries and episodes; possibly none.
 
@@ -396,15 +410,24 @@ class Memory:
                 tells its `members`.
             budget: tokens that the lines of all hits may take, each as a context shows it. Without `k`, as many hits as fit.
                 Long ones are cut to their best passage (`Hit.shown`); `left_out` of the result says what did not fit.
+            as_of: as the system knew it at that time: messages stored by then, records as they were. What was forgotten since
+                stays forgotten. docs/time.md says more.
+            valid_at: what was true in the world at that time: messages said by then, records that held then, superseded ones
+                too.
 
         Raises:
-            InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type.
+            InvalidInput: among others, a filter that names an unknown field or operator, or a value of the wrong type; a naive
+                time, or an `as_of` that is yet to come.
 
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
         wanted = _wanted(query, k, kinds, where, unit, budget)
-        catch_up(self._engine, self._namespace)
+        asked = past.when(self._engine, as_of, valid_at)
+        if asked.as_of is None:
+            catch_up(self._engine, self._namespace)
+        if not asked.is_now:
+            wanted = at_times(self._engine, Scope(self._namespace, below), wanted, asked)
         return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
 
     def why(
@@ -457,14 +480,27 @@ class Memory:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
         return list(self.recall(query, k, where=where))
 
-    def profile(self, subject: str = "user") -> Profile:
+    def profile(self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None) -> Profile:
         """What is currently known about somebody: `"user"`, or a speaker's or third person's name.
 
-        Insights are first drawn from messages that none have been drawn from yet.
+        Insights are first drawn from messages that none have been drawn from yet; not so for a question `as_of` a time.
+
+        Args:
+            as_of: the profile as it would have been shown at that time: what was known, scored as it was used by then, within
+                the bound of today's settings. What was forgotten since stays forgotten.
+            valid_at: what was true in the world at that time, as far as is known: superseded insights too.
+
+        Raises:
+            InvalidInput: a naive time, or an `as_of` that is yet to come.
         """
         from bethink.insights.retention import select_profile
 
-        catch_up(self._engine, self._namespace)
+        asked = past.when(self._engine, as_of, valid_at)
+        if asked.as_of is None:
+            catch_up(self._engine, self._namespace)
+        if not asked.is_now:
+            held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
+            return Profile(subject.casefold(), tuple(ProfileEntry(insight, score) for insight, score in held))
         known = [
             insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
         ]
@@ -474,8 +510,11 @@ class Memory:
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         """Long-term records, oldest first; with `current=False` also those that were superseded or archived.
 
-        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`.
+        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`. Items are read by
+        their keys: see `items`.
         """
+        if kind == "item":
+            raise InvalidInput("kind", "item", "items end, and records do not: use memory.items")
         catch_up(self._engine, self._namespace)
         kinds: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode") if kind is None else (kind,)
         found = self._engine.records(Scope(self._namespace, below), kinds=kinds, current=current)
@@ -489,7 +528,7 @@ class Memory:
         """
         now = self._engine.clock.now()
         ids = [self._record_id(given) for given in record_ids]
-        self._engine.store.put(Put(namespace=self._namespace, cite=tuple(Cite(found, now) for found in ids)))
+        self._engine.store.put(Put(namespace=self._namespace, at=now, cite=tuple(Cite(found, now) for found in ids)))
         fetched = self._engine.store.get(Get(scope=Scope(self._namespace), records=tuple(ids)))
         by_id = {stored.record.id: stored.record for stored in fetched.records}
         return [by_id[found] for found in ids]
@@ -550,6 +589,93 @@ class Memory:
         return due_threads(self._engine, Scope(self._namespace, below), after=after, every=every)
 
     # -- looking back and forgetting --------------------------------------------------------------------------------------
+
+    def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
+        """What took whose place, oldest first, each record with what happened to it: when it was recorded, said again, retired
+        and why, and current again.
+
+        Args:
+            item: a record id or its short mark (`mem:3f2a9c1d`); or a slot of the subject, such as `"residence"`.
+
+        Raises:
+            NotFound: no such record here, or nothing was ever kept in such a slot.
+        """
+        check_text(item, "item")
+        catch_up(self._engine, self._namespace)
+        whose = subject.casefold()
+        if any((each.subject, each.slot) == (whose, item) for each in self._engine.insights(self._namespace)):
+            return past.history(self._engine, self._namespace, subject=whose, slot=item)
+        return past.history(self._engine, self._namespace, record_id=self._record_id(item))
+
+    def diff(self, since: datetime, until: datetime | None = None) -> Diff:
+        """What was learned, changed, retired, archived and forgotten in this namespace between two times; `until` now if it is
+        left out.
+
+        Raises:
+            InvalidInput: a naive time, one that is yet to come, or `since` after `until`.
+        """
+        catch_up(self._engine, self._namespace)
+        return past.diff(self._engine, self._namespace, since, until)
+
+    def pending(self) -> list[Proposal]:
+        """With `Settings(review=True)`: the insights, session summaries and episodes that wait to be approved, oldest first.
+        They are in no profile, recall or context, survive a restart, and are forgotten with what they rest on.
+        """
+        from bethink.steps import review
+
+        if self._engine.settings.review:
+            catch_up(self._engine, self._namespace)
+        return review.pending(self._engine, self._namespace)
+
+    def approve(self, *proposals: str) -> list[AnyRecord]:
+        """Let what was proposed be known, all of it or none; returns the records that say it. Approving again changes nothing.
+
+        Args:
+            proposals: ids or short marks of what is `pending`. What is known by now decides what each adds to or supersedes.
+
+        Raises:
+            NotFound: one is not there, or was forgotten with what it rested on.
+            Conflict: one was rejected before.
+        """
+        from bethink.steps import review
+
+        return review.approve(self._engine, self._namespace, [self._record_id(given) for given in proposals])
+
+    def reject(self, *proposals: str) -> list[Proposal]:
+        """Let what was proposed not be known; returns the proposals. What they rest on is not drawn from again. Rejecting again
+        changes nothing.
+
+        Raises:
+            NotFound: one is not there, or was forgotten with what it rested on.
+            Conflict: one was approved before: see `undo`.
+        """
+        from bethink.steps import review
+
+        return review.reject(self._engine, self._namespace, [self._record_id(given) for given in proposals])
+
+    def changes(self, since: datetime | None = None) -> list[Change]:
+        """What was stored together in this namespace, oldest first: each drawing of insights that had something to store, each
+        end of a thread, each word of a review, each undoing. With `since`, those later than that.
+        """
+        return undoing.changes(self._engine, self._namespace, since=None if since is None else utc(since, "since"))
+
+    def undo(self, change: str) -> Change:
+        """Take one change back: what it stored is retired, what it retired is current again, what gained a source by it is
+        without that. Uses that were counted stay counted, and its messages are not drawn from again. Undoing twice changes
+        nothing.
+
+        Args:
+            change: its id (see `changes`), or that of a record it stored, such as the summary that `end()` returned.
+
+        Returns:
+            The change that took it back; `undoes` names the other.
+
+        Raises:
+            NotFound: no such change here.
+            InvalidInput: it was itself an undoing.
+            Conflict: something newer rests on what it stored or retired; the error says which records. Nothing was changed.
+        """
+        return undoing.undo(self._engine, self._namespace, check_id(change, "change"))
 
     def replay(self, receipt_id: str) -> Context:
         """The context that was given under this receipt, the same bytes.

@@ -4,7 +4,9 @@
             ├─ Insight    one curated fact about somebody: the profile is made of these
             ├─ Summary    of a thread that was ended
             ├─ Episode    a piece of work, and how it went
-            └─ StateEntry one thing that the state of a thread's work is made of
+            ├─ StateEntry one thing that the state of a thread's work is made of
+            ├─ Proposal   what waits for somebody's word before it is known (`Settings.review`)
+            └─ ItemVersion what a key of a namespace held, from one `put` to the next
     Node                  a summary of a span of one thread's messages (a fold)
     Receipt               what a context was made of
 
@@ -17,7 +19,7 @@ Every derived text names the messages it rests on; when those are forgotten, so 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -32,11 +34,13 @@ __all__ = [
     "Episode",
     "Importance",
     "Insight",
+    "ItemVersion",
     "Line",
     "Node",
     "Note",
     "Outcome",
     "Polarity",
+    "Proposal",
     "Receipt",
     "ReceiptLine",
     "Record",
@@ -52,7 +56,7 @@ Done: TypeAlias = Literal["folded", "left out", "waits", "shortened", "promoted"
 Importance: TypeAlias = Literal["high", "medium", "low"]
 Outcome: TypeAlias = Literal["success", "partial", "failure", "unknown"]
 Polarity: TypeAlias = Literal["positive", "negative"]
-RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state"]
+RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "proposal", "item"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
 
@@ -115,7 +119,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     @property
     def kind(self) -> RecordKind:
-        """`"note"`, `"insight"`, `"summary"`, `"episode"` or `"state"`."""
+        """`"note"`, `"insight"`, `"summary"`, `"episode"`, `"state"`, `"proposal"` or `"item"`."""
         raise NotImplementedError("a Record is always one of its kinds")
 
     @property
@@ -246,7 +250,56 @@ class StateEntry(Record, frozen=True, kw_only=True, omit_defaults=True, tag="sta
         return "state"
 
 
-AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry
+class Proposal(Record, frozen=True, kw_only=True, omit_defaults=True, tag="proposal"):
+    """An insight, session summary or episode that is to be known once somebody approves it. It waits while it is current; its
+    reason says what came of it.
+
+    It is in no profile, recall or context. Text, trust and sources are those of what it proposes, and it is forgotten with
+    those as that would be.
+
+    Attributes:
+        proposed: as it was drawn; `recorded_at` of what comes of it is the time of the approval.
+    """
+
+    proposed: Insight | Summary | Episode
+
+    @property
+    def kind(self) -> RecordKind:
+        return "proposal"
+
+
+class ItemVersion(Record, frozen=True, kw_only=True, omit_defaults=True, tag="item"):
+    """What a key of a namespace held from one `put` to the next. `text` is what search reads of it, if anything.
+
+    The version that is current is the item. Former ones are retired: they are its history, which search does not find. All go
+    together: whatever forgets one forgets the key. `superseded_by` is never set, since nothing of an item comes back by itself.
+
+    Attributes:
+        key: under which it was put; unique in its namespace.
+        value: a JSON object.
+        version: 1 for the first, and one more with each `put` while the key is there.
+        created_at: when the first version was put; `recorded_at` is when this one was.
+        ttl: how long it lives, from its `put` or its last refresh; None for as long as it is kept.
+        expires_at: from then on it is not there for anybody, whether it has been removed yet or not.
+    """
+
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    version: int = 1
+    ttl: timedelta | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def kind(self) -> RecordKind:
+        return "item"
+
+    def alive(self, at: datetime) -> bool:
+        """Whether it has not expired."""
+        return self.expires_at is None or self.expires_at > at
+
+
+AnyRecord: TypeAlias = Note | Insight | Summary | Episode | StateEntry | Proposal | ItemVersion
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

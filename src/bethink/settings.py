@@ -135,6 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         maxsim: compare a question with what was said token by token as well (see `retrieval.maxsim`): better answers, for some
             2 KB a message. Needs an embedder that gives vectors of tokens (`models.TokenEmbedder`), such as MiniLM. What was
             embedded without is given them by `flush()`, and ranked without them until then.
+        item_history: how many former versions of an item are kept; 0 for none.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
@@ -147,6 +148,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             fold than a short one, and is caught up with by and by.
         importance: who says how much a message matters (see `Tiers`): rules, or the language model ("model"), which is asked
             for many messages at once, whenever it is asked for summaries. What it has not scored yet goes by the rules.
+        review: what would come to be known by itself (insights, session summaries, episodes) waits until somebody approves it
+            (see `Memory.pending`). Nothing is archived meanwhile.
         summary_language: what language a model's summaries are to be in, as a code such as "en"; "" for that of the
             conversation.
         summary_instructions: what a model's summaries are to mind besides.
@@ -170,6 +173,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     episode_keep: EpisodeKeep = "useful"
     recall_limit: int = 8
     maxsim: bool = False
+    item_history: int = 10
     embed_at_recall: int = 256
     retention: Retention = Retention()
     model_timeout: timedelta | None = timedelta(seconds=60)
@@ -178,6 +182,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     refine: Literal["background", "manual"] = "background"
     refine_limit: int = 8
     importance: Literal["rules", "model"] = "rules"
+    review: bool = False
     summary_language: str = ""
     summary_instructions: str = ""
 
@@ -195,6 +200,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"settings.{name}", f"{getattr(self, name)}", "use 1 or more")
+        if self.item_history < 0:
+            raise InvalidInput("settings.item_history", f"{self.item_history}", "use 0 or more")
         if self.node_fan_in < 2:
             raise InvalidInput("settings.node_fan_in", f"{self.node_fan_in}", "use 2 or more")
         if not 0 < self.compaction_keep < self.compaction_trigger <= 1:

@@ -286,7 +286,7 @@ class Thread:
         """End the session: write its summary, draw its insights and its episode, bring the profile up to date.
 
         Returns the summary, or None where there is nothing to sum up. Calling it again without new messages changes nothing;
-        a thread may go on after it.
+        a thread may go on after it. With `Settings(review=True)` the summary waits to be approved (see `Memory.pending`).
 
         Raises:
             NotFound: there is no such thread.

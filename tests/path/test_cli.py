@@ -26,10 +26,13 @@ from bethink.testing.doubles import ScriptedModel, summing_up
 VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
-    *("summaries", "expand"),
+    *("summaries", "refine", "expand"),
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *("history", "diff", "pending", "approve", "reject", "changes", "undo"),
     *("episodes", "episode", "reflect"),
     *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
+    *("items", "items put", "items get", "items search", "items list", "items delete", "items history"),
+    *("items namespaces", "items sweep"),
     *(
         "bench",
         "bench append",
@@ -119,6 +122,57 @@ def test_the_list_of_commands_is_the_list_tested_here() -> None:
     result = CliRunner().invoke(app, [])
     listed = [line.split()[0] for line in result.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()]
     assert listed == [verb for verb in VERBS if " " not in verb]
+
+
+def test_an_item_is_put_found_and_removed(shell: Shell) -> None:
+    put = shell.json("items", "put", "prefs", '{"food": "pizza"}', "--ttl", "2h")["item"]
+    assert (put["key"], put["version"], put["value"]) == ("prefs", 1, {"food": "pizza"})
+    assert shell.json("items", "put", "prefs", '{"food": "sushi"}', "--expect", "1")["item"]["version"] == 2
+    assert shell.json("items", "get", "prefs", "--refresh")["item"]["value"] == {"food": "sushi"}
+    for found in (shell.json("items", "search", "sushi"), shell.json("items", "list", "--where", '{"food": "sushi"}')):
+        assert [item["key"] for item in found["items"]] == ["prefs"]
+    assert [item["version"] for item in shell.json("items", "history", "prefs")["versions"]] == [2, 1]
+    assert shell.json("items", "namespaces") == {"namespaces": [[]]}
+    assert shell.json("items", "sweep")["receipt"]["record_ids"] == []
+    assert shell.json("items", "delete", "prefs", "other", code=1) == {"deleted": ["prefs"], "not_found": ["other"]}
+
+
+def test_items_in_text(shell: Shell) -> None:
+    assert shell.text("items", "list") == "No items here.\n"
+    assert shell.text("items", "put", "code", '{"otp": "1234"}', "--ttl", "5m", "--no-index").startswith(
+        "Put code, version 1, until"
+    )
+    assert shell.text("items", "list").startswith('code: {"otp": "1234"}\n')
+    assert "version 1 · " in shell.text("items", "history", "code")
+    assert shell.text("items", "namespaces") == "(this one)\n"
+    assert shell.text("items", "search", "1234") == "Nothing here is like that.\n"
+    assert shell.text("items", "delete", "code", "x", code=1) == "Deleted code\nThere was no x\n"
+    assert shell.text("items", "sweep") == "Erased 0 versions of items that had expired.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("put", "k", "[1]"), 2),
+        (("put", "k", "{"), 2),
+        (("put", "k", '{"a": NaN}'), 2),
+        (("put", "k", "{}", "--ttl", "5"), 2),
+        (("put", "k", "{}", "--ttl", "0s"), 2),
+        (("put", "k", "{}", "--index", "a", "--no-index"), 2),
+        (("put", "k", "{}", "--expect", "3"), 4),
+        (("get", "k"), 3),
+        (("history", "k"), 3),
+        (("list", "--where", '{"a": {"near": 1}}'), 2),
+    ],
+)
+def test_what_items_refuse(shell: Shell, arguments: tuple[str, ...], code: int) -> None:
+    assert shell.error("items", *arguments, code=code)["message"]
+
+
+def test_a_forgotten_item_is_proved_gone(shell: Shell) -> None:
+    item = shell.json("items", "put", "prefs", '{"food": "cardamom in the evening"}', "--no-index")["item"]
+    assert shell.json("forget", "--record", item["id"], "--yes")["verification"]["hits"] == []
+    assert shell.json("items", "list") == {"items": []}
 
 
 def test_help_imports_nothing_heavy() -> None:

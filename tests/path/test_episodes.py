@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink import Episode, InvalidInput, Memory, Message, NotFound, Settings, ToolCall
+from bethink import AsyncMemory, Episode, InvalidInput, Memory, Message, NotFound, Settings, ToolCall
 from bethink.insights.episodes import outgrown, worded
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 
@@ -151,6 +152,21 @@ def test_recall_and_contexts_find_them(memory: Memory) -> None:
     thread = memory.thread("new")
     thread.add("user", "How do we migrate the billing service?")
     assert "blue-green deploys" in thread.context(budget=800).to_bytes().decode()
+
+
+def test_an_event_loop_has_the_same(clock: FrozenClock) -> None:
+    async def work_and_look() -> None:
+        async with AsyncMemory(embedder=None, clock=clock) as memory:
+            stored = await memory.store_episode("paint the fence", outcome="success", tools=iter(["brush"]))
+            assert await memory.episodes("paint the fence", outcome="success") == [stored]
+            thread = memory.thread("t")
+            await thread.add("user", "Our goal is to ship the letter. We decided to use the post.")
+            clock.advance(timedelta(hours=1))
+            assert [each.thread_id for each in await memory.due(after=timedelta(minutes=30))] == ["t"]
+            (ended,) = await memory.reflect_due(after=timedelta(minutes=30))
+            assert await thread.reflection() == ended
+
+    asyncio.run(work_and_look())
 
 
 def test_bad_questions_are_refused(memory: Memory) -> None:

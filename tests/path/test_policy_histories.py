@@ -52,7 +52,7 @@ from bethink.testing.strategies import histories
 # quarter of that.
 RANDOM_HISTORIES = int(os.environ.get("RANDOM_HISTORIES", "10000")) // 2
 OF_ANY_SIZE = RANDOM_HISTORIES // 4
-PARTS = 4  # so that several processes share the work
+PARTS = max(4, RANDOM_HISTORIES // 2_500)  # so that several processes share the work, and tell early what they find
 BUDGETS = st.one_of(st.integers(40, 400), st.integers(400, 3_000))
 COUNTER = BuiltinCounter()
 

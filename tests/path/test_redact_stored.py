@@ -117,6 +117,11 @@ class TestAsThingsAreWritten:
                 digests.append(found[0].query_digest)
             assert digests[0] == digests[1]
 
+    def test_items_are_redacted_too(self, path: Path) -> None:
+        with opened(path, Redaction()) as memory:
+            memory.put("contact", {"mail": ADDRESS, "password": PASSWORD})
+            assert memory.verify(ADDRESS, PASSWORD).clean
+
     def test_without_it_everything_is_kept_as_it_came(self, plain: Memory) -> None:
         plain.thread("t").add("user", f"mail {ADDRESS}")
         assert plain.thread("t").messages()[0].text == f"mail {ADDRESS}"
@@ -170,6 +175,13 @@ class TestOfWhatIsStored:
             wet.checkpoints,
         )
         assert dry.kinds == wet.kinds
+
+    def test_items_of_every_version_are_rewritten(self, plain: Memory) -> None:
+        for number in range(2):
+            plain.put("contact", {"mail": ADDRESS, "n": number})
+        assert plain.redact().records >= 1
+        assert plain.verify(ADDRESS).clean
+        assert plain.check() == []
 
     def test_again_it_changes_nothing(self, plain: Memory) -> None:
         fill(plain)

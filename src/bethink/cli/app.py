@@ -17,10 +17,13 @@ from bethink.cli.commands import (
     demo,
     episodes,
     forgetting,
+    items,
     keeping,
+    past,
     profile,
     recall,
     redacting,
+    review,
     state,
     summaries,
     threads,
@@ -99,9 +102,12 @@ context.register(app)
 recall.register(app)
 profile.register(app)
 keeping.register(app)
+past.register(app)
+review.register(app)
 episodes.register(app)
 forgetting.register(app)
 redacting.register(app)
 usage.register(app)
 database.register(app)
+app.add_typer(items.app, name="items")
 app.add_typer(bench.app, name="bench")

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import NotFound
-from bethink.records import Episode, StateEntry, Summary
+from bethink.items.text import strings_of
+from bethink.records import Episode, ItemVersion, StateEntry, Summary
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, Verification
 from bethink.storage.derive import made_of
 
 if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.messages import Message
-    from bethink.records import AnyRecord
+    from bethink.records import AnyRecord, RecordKind
     from bethink.storage.base import Store
 
 __all__ = ["Doomed", "Proof", "message", "namespace", "prove", "record", "thread"]
@@ -66,12 +67,14 @@ def message(memory: Memory, store: Store, message_id: str) -> Doomed:
 
 
 def record(memory: Memory, record_id: str) -> Doomed:
-    """A record, by its id or its short mark."""
+    """A record, by its id or its short mark; of a version of an item, all of its key."""
     mark = record_id.removeprefix("[").removesuffix("]").removeprefix("mem:")
-    known_here = _records(memory)
+    known_here, versions = _records(memory), _versions(memory)
     named = [known.id for known in known_here if known.id.endswith(mark)]
-    texts = [words for known in known_here if known.id in named or made_of(known, named) for words in _said_of(known)]
-    return Doomed(f"record {mark}", _distinct(texts))
+    keys = {known.key for known in versions if known.id.endswith(mark)}
+    going = [known for known in known_here if known.id in named or made_of(known, named)]
+    going += [known for known in versions if known.key in keys]
+    return Doomed(f"record {mark}", _distinct(words for known in going for words in _said_of(known)))
 
 
 def thread(memory: Memory, thread_id: str) -> Doomed:
@@ -94,8 +97,9 @@ def namespace(memory: Memory, store: Store) -> Doomed:
         for info in threads
         for words in _words(store.read(Read(namespace=info.namespace, thread_id=info.thread_id)).messages)
     ]
-    texts += [words for known in _records(memory, below=True) for words in _said_of(known)]
-    what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes and insights"
+    known = [*_records(memory, below=True), *_versions(memory, below=True)]
+    texts += [words for each in known for words in _said_of(each)]
+    what = f"everything in {'/'.join(memory.namespace)} and below: {len(threads):,} threads, all notes, insights and items"
     return Doomed(what, _distinct(texts))
 
 
@@ -141,12 +145,23 @@ def _words(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _records(memory: Memory, *, below: bool = False) -> list[AnyRecord]:
-    """All records, those no longer current and the entries of states included."""
-    return [*memory.records(current=False, below=below), *memory.records("state", current=False, below=below)]
+    """All records, those no longer current, the entries of states and what waits to be approved included."""
+    kinds: tuple[RecordKind, ...] = ("state", "proposal")
+    more = [record for kind in kinds for record in memory.records(kind, current=False, below=below)]
+    return [*memory.records(current=False, below=below), *more]
+
+
+def _versions(memory: Memory, *, below: bool = False) -> list[ItemVersion]:
+    """All versions of items, those that have expired included: they are in the file."""
+    found = memory._engine.records(Scope(memory.namespace, below), kinds=("item",), current=False)
+    return [stored.record for stored in found if isinstance(stored.record, ItemVersion)]
 
 
 def _said_of(known: AnyRecord) -> Iterator[str]:
     yield known.text
+    if isinstance(known, ItemVersion):
+        yield known.key
+        yield from strings_of(known.value)
     if isinstance(known, StateEntry):
         yield from (known.because, known.ref)
     if isinstance(known, Episode):

@@ -86,7 +86,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
         embedder = embedder_named(self.embedder)
         store = SqliteStore(os.fspath(self.db))
-        settings = Settings(refine="manual")
+        # Whoever reviews must not have the command line draw past him.
+        review = os.environ.get("BETHINK_REVIEW", "") not in ("", "0")
+        settings = Settings(refine="manual", review=review)
         with Memory(
             store=store, namespace=self.namespace, embedder=embedder, language_model=language_model, settings=settings
         ) as memory:

@@ -22,7 +22,7 @@ from bethink.errors import ImportFailed
 from bethink.importing.conversation import Conversation, Draft, Items, Problems, assemble
 from bethink.importing.files import items_of
 from bethink.messages import Message, Raw
-from bethink.records import AnyRecord
+from bethink.records import AnyRecord, ItemVersion
 from bethink.storage.base import StoredMessage, StoredRecord
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace, check_id, check_json, check_namespace, check_text
@@ -156,6 +156,8 @@ def _line(item: Any, where: str) -> _Line:
         field = path.strip("`").removeprefix("$").lstrip(".")
         raise ImportFailed(f"{where}: {field}" if field else where, problem, "restore the line as it was exported") from None
     check_namespace(line.namespace)
+    if isinstance(line, _RecordLine) and isinstance(line.record, ItemVersion):
+        check_id(line.record.key, f"{where}: record.key", ImportFailed)
     if isinstance(line, _MessageLine):
         check_id(line.thread_id, f"{where}: thread_id", ImportFailed)
         if line.raw:

@@ -160,7 +160,7 @@ class _Book:
             insight,
             retired_at=self._now,
             superseded_by=by.id,
-            # Without the words of the other, which may be forgotten before this one is.
+            # Never the words of the other: they may be forgotten, and this stays.
             reason=how,
             valid_to=max(ended, _began(insight)),
         )

@@ -6,6 +6,8 @@
 Several keys, and several operators of a field, must all hold. "$gte" and "AND" are taken for "gte" and "and". A key of metadata
 that holds a dot is written as a JSON list: '["metadata", "a.b"]'. `Filter` nodes stand wherever a dict may.
 
+A filter over items (`item_filter`) names what is in their values: {"color": "red", "size.height": {"gte": 3}}.
+
 Whatever is not understood is refused: an operator or field that is passed over would find more than was asked for.
 """
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeGuard, get_args
 
@@ -23,10 +25,10 @@ from bethink.errors import InvalidInput
 from bethink.messages import Role, Tier, Trust
 from bethink.records import Outcome
 from bethink.storage.base import And, Compare, Contains, Exists, Filter, In, Not, Or
-from bethink.storage.base.filters import FIELDS, METADATA, Comparison, FieldPath, Scalar, unknown_node
+from bethink.storage.base.filters import FIELDS, METADATA, VALUE, Comparison, FieldPath, Scalar, unknown_node
 from bethink.values import check_text, utc
 
-__all__ = ["MAX_DEPTH", "MAX_KEYS", "MAX_NODES", "MAX_TEXT", "MAX_VALUES", "Where", "filter_of"]
+__all__ = ["MAX_DEPTH", "MAX_KEYS", "MAX_NODES", "MAX_TEXT", "MAX_VALUES", "Where", "filter_of", "item_filter"]
 
 Where: TypeAlias = Filter | Mapping[str, Any]
 
@@ -61,13 +63,23 @@ def filter_of(where: Where | None) -> Filter | None:
         InvalidInput: names the place in `where`, what stands there and what to write; also for an empty filter, of which nobody
             can say whether it means everything or nothing.
     """
-    return None if where is None else _Reader().read(where, "where", 1)
+    return None if where is None else _Reader(_path).read(where, "where", 1)
+
+
+def item_filter(where: Where | None) -> Filter | None:
+    """The same for a filter over items: what it names is in their values. In a `Filter` node the path begins with "value".
+
+    Raises:
+        InvalidInput: as `filter_of`.
+    """
+    return None if where is None else _Reader(_value_path).read(where, "where", 1)
 
 
 class _Reader:
-    """Reads one filter and counts its nodes."""
+    """Reads one filter and counts its nodes. What is written for a field is read by `path`."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Callable[[object, str], FieldPath]) -> None:
+        self._path = path
         self._nodes = 0
 
     def read(self, given: object, where: str, depth: int) -> Filter:
@@ -91,7 +103,7 @@ class _Reader:
             return [self._joined(And if join == "and" else Or, value, place, depth)]
         if join == "not":
             return [self._counted(Not(self.read(value, f"{where}.not", depth + 1)), f"{where}.not")]
-        field = _path(key, where)
+        field = self._path(key, where)
         place = f"{where}.{_shown(field)}"
         if not isinstance(value, Mapping):
             return [self._test(field, "eq", value, place)]
@@ -127,19 +139,19 @@ class _Reader:
             case Not(part):
                 return self._counted(Not(self.read(part, f"{where}.not", depth + 1)), where)
             case Compare(field, op, value):
-                path = _path(field, where)
+                path = self._path(field, where)
                 place = f"{where}.{_shown(path)}"
                 if op not in _COMPARISONS:
                     raise InvalidInput(place, "no such comparison", f"use one of {', '.join(_COMPARISONS)}")
                 return self._test(path, op, value, place)
             case In(field, values):
-                path = _path(field, where)
+                path = self._path(field, where)
                 return self._test(path, "in", values, f"{where}.{_shown(path)}")
             case Contains(field, value):
-                path = _path(field, where)
+                path = self._path(field, where)
                 return self._test(path, "contains", value, f"{where}.{_shown(path)}")
             case Exists(field):
-                return self._counted(Exists(_path(field, where)), where)
+                return self._counted(Exists(self._path(field, where)), where)
         raise unknown_node(node)
 
     def _joined(self, join: type[And | Or], parts: Sequence[object], where: str, depth: int) -> Filter:
@@ -164,6 +176,36 @@ def _all(parts: list[Filter]) -> Filter:
 
 def _path(given: object, where: str) -> FieldPath:
     """A field as a path of keys: from "metadata.a.b", a JSON list of keys, or a tuple."""
+    keys = _keys(given, where)
+    if len(keys) > 1 + MAX_KEYS:
+        raise InvalidInput(where, f"a path of {len(keys)} keys", f"use at most {MAX_KEYS} below metadata")
+    if keys[0] == METADATA and len(keys) > 1:
+        if isinstance(given, str) and not given.startswith("[") and not all(keys):
+            raise InvalidInput(where, "a path with nothing between two dots", """write it as '["metadata", ""]'""")
+    elif len(keys) != 1 or keys[0] not in FIELDS:
+        raise InvalidInput(
+            f"{where}.{_shown(keys)}",
+            "no field of that name",
+            f"use one of {', '.join(FIELDS)}, {', '.join(_JOINS)}; what you gave as metadata is below it: metadata.<key>",
+        )
+    return keys
+
+
+def _value_path(given: object, where: str) -> FieldPath:
+    """What is written for something in an item's value: "a.b", or a JSON list of keys; a node's path begins with "value"."""
+    keys = _keys(given, where)
+    if isinstance(given, str):
+        if not given.startswith("[") and not all(keys):
+            raise InvalidInput(where, "a path with nothing between two dots", """write it as '["a", ""]'""")
+        keys = (VALUE, *keys)
+    if len(keys) > 1 + MAX_KEYS:
+        raise InvalidInput(where, f"a path of {len(keys) - 1} keys", f"use at most {MAX_KEYS}")
+    if keys[0] != VALUE or len(keys) < 2:
+        raise InvalidInput(where, "a path that is in no value", """begin it with "value": ("value", "color")""")
+    return keys
+
+
+def _keys(given: object, where: str) -> FieldPath:
     keys: Any = given
     if isinstance(given, str):
         if len(given) > MAX_TEXT:
@@ -179,22 +221,11 @@ def _path(given: object, where: str) -> FieldPath:
         check_text(key, where)
         if len(key) > MAX_TEXT:
             raise InvalidInput(where, f"a key of {len(key):,} characters", f"use at most {MAX_TEXT:,}")
-    if len(keys) > 1 + MAX_KEYS:
-        raise InvalidInput(where, f"a path of {len(keys)} keys", f"use at most {MAX_KEYS} below metadata")
-    if keys[0] == METADATA and len(keys) > 1:
-        if isinstance(given, str) and not given.startswith("[") and not all(keys):
-            raise InvalidInput(where, "a path with nothing between two dots", """write it as '["metadata", ""]'""")
-    elif len(keys) != 1 or keys[0] not in FIELDS:
-        raise InvalidInput(
-            f"{where}.{_shown(keys)}",
-            "no field of that name",
-            f"use one of {', '.join(FIELDS)}, {', '.join(_JOINS)}; what you gave as metadata is below it: metadata.<key>",
-        )
     return tuple(keys)
 
 
 def _in_metadata(field: FieldPath, where: str) -> FieldPath:
-    if field[0] != METADATA:
+    if field[0] not in (METADATA, VALUE):
         raise InvalidInput(where, "not for this field", 'it looks into lists, which only metadata holds; use "eq" or "in"')
     return field
 
@@ -218,7 +249,7 @@ def _comparison(field: FieldPath, op: str, operand: object, where: str) -> Compa
     value = _value(field, operand, where)
     comparison: Comparison = next(each for each in _COMPARISONS if each == op)
     if comparison != "eq":
-        if field[0] not in ("at", METADATA):
+        if field[0] not in ("at", METADATA, VALUE):
             raise InvalidInput(where, "not for this field", 'it has no order; use "eq" or "in"')
         if value is None or isinstance(value, bool):
             raise InvalidInput(where, _a(value), 'it has no order; use "eq" or "ne"')
@@ -236,7 +267,7 @@ def _values(field: FieldPath, given: object, where: str) -> tuple[Scalar, ...]:
 def _value(field: FieldPath, given: object, where: str) -> Scalar:
     """A value that the field may hold, in its plain form."""
     name = field[0]
-    if name == METADATA:
+    if name in (METADATA, VALUE):
         return _json_value(given, where)
     if name == "at":
         return _time(given, where)

@@ -20,7 +20,7 @@ from bethink.retrieval.names import speakers_in, without_names
 from bethink.retrieval.rank import Weighed, rank, weighed
 from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import query_part, query_terms
-from bethink.storage.base import Compare, Filter, Found, InView, Or, Scope, Search
+from bethink.storage.base import Compare, Filter, Found, InView, Or, Past, Scope, Search
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,12 +85,13 @@ def look(
     of_tokens: TokenEmbedder | None = None,
     k: int,
     now: datetime,
-    kinds: tuple[Searchable, ...] | None = None,
+    kinds: tuple[Searchable | Literal["item"], ...] | None = None,
     in_view: InView | None = None,
     where: Filter | None = None,
+    past: Past | None = None,
     span: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Looked:
-    """Search for what may answer a query, that `where` is true of and that is not `in_view`.
+    """Search for what may answer a query, that `where` is true of and that is not `in_view`; with `past`, among what there was.
 
     `search` and `speakers` are the store's. `search` is called once, and once more where the query names a time: what was said
     then may be far from the best of all by its words. Each step is done within the `span` of its name. Any text is a query; of
@@ -117,6 +118,7 @@ def look(
             around=_AROUND if vector is None else _AROUND_BOTH,
             in_view=in_view,
             where=where,
+            past=past,
             tokens=None if of_tokens is None else of_tokens.token_fingerprint,
         )
         found = search(request)

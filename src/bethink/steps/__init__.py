@@ -11,6 +11,7 @@
     background   refine, by itself after a fold
     summaries  store.read; expand: store.get -> store.read
     context    view -> derive -> recall -> context.compose -> render -> store.put of the receipt
+    items      store.keep_items, list_items; search: store.search -> retrieval.rank -> list_items
     replay     store.get -> context.rebuild
 
 Nothing is decided here: a rule belongs to a pure step, a guarantee to the store.

@@ -20,9 +20,10 @@ from bethink.retrieval.hits import Hit, Member, RecallResult, excerpt
 from bethink.retrieval.packing import SHORTEST, Cost, Passages, packed
 from bethink.retrieval.recall import Looked, Searchable, answer, look, weighed_for
 from bethink.settings import check_choice
-from bethink.storage.base import Filter, Found, InView, Read, Scope, Search, fields_of, passes
+from bethink.steps.past import When, past_of, said_by, tip_at
+from bethink.storage.base import Filter, Found, InView, Past, Read, Scope, Search, fields_of, passes
 
-__all__ = ["Wanted", "answered", "look_for", "most_of"]
+__all__ = ["Wanted", "answered", "at_times", "look_for", "most_of"]
 
 _RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary", "episode")
 _MOST = 200
@@ -36,6 +37,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         passages: whether long hits come with their best passage, also where there is no budget.
+        past: among what there was at a time, as if asked then.
     """
 
     k: int | None = None
@@ -45,6 +47,21 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     unit: Unit = "message"
     budget: int | None = None
     passages: bool = False
+    past: Past | None = None
+
+    @property
+    def at(self) -> datetime | None:
+        """When the question is asked; None for now."""
+        return None if self.past is None else self.past.at
+
+
+def at_times(engine: Engine, scope: Scope, wanted: Wanted, asked: When) -> Wanted:
+    """The same, as of a system time, or about a time of the world."""
+    where = wanted.where
+    if asked.valid_at is not None:
+        said = said_by(asked.valid_at)
+        where = said if where is None else where & said
+    return msgspec.structs.replace(wanted, past=past_of(engine, scope, asked), where=where)
 
 
 def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted: Wanted) -> Looked:
@@ -66,15 +83,16 @@ def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, want
         query,
         scope=scope,
         search=partial(_search, engine, bound),
-        speakers=engine.store.speakers,
+        speakers=partial(engine.store.speakers, at=wanted.at),
         embedder=None if bound is None else bound.embedder,
         of_tokens=None if bound is None else bound.of_tokens,
-        now=engine.clock.now(),
+        now=wanted.at or engine.clock.now(),
         # What fits is more than a few: with so many of each leg, there is more evidence within 500 and 1,000 tokens (LoCoMo).
         k=_MOST if wanted.k is None and wanted.budget is not None else most_of(engine, wanted),
         kinds=kinds,
         in_view=wanted.in_view,
         where=wanted.where,
+        past=wanted.past,
         span=engine.telemetry.span,
     )
 
@@ -103,12 +121,12 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
             looked,
             ranker=engine.ranker,
             k=k if whole else max(1, len(looked.found.candidates)),
-            now=engine.clock.now() if now is None else now,
+            now=now or wanted.at or engine.clock.now(),
         )
         if not ranked.hits:
             return ranked
         if not whole:
-            ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted.where))
+            ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted))
         if wanted.budget is None and not wanted.passages:
             return ranked
         passages = Passages(weighed_for(looked, engine.ranker).weights, engine.counter)
@@ -133,17 +151,20 @@ def _cost(line: Hit | Member, counter: TokenCounter) -> Cost:
     return Cost(written.tokens, written.heading, written.heading_tokens)
 
 
-def _turn(engine: Engine, hit: Hit, where: Filter | None) -> list[Message]:
-    """The messages of a hit's turn that the filter is true of: from the user message at or before it up to the next one, or
-    `_REACH` messages either way.
+def _turn(engine: Engine, hit: Hit, wanted: Wanted) -> list[Message]:
+    """The messages of a hit's turn that there were and the filter is true of: from the user message at or before it up to the
+    next one, or `_REACH` messages either way.
     """
     if hit.thread_id is None:
         return []
+    where, end = wanted.where, hit.seq + _REACH
+    if wanted.at is not None:
+        end = min(end, tip_at(engine, hit.namespace, hit.thread_id, wanted.at) + 1)
     request = Read(
         namespace=hit.namespace,
         thread_id=hit.thread_id,
         after=max(0, hit.seq - _REACH),
-        before=hit.seq + _REACH,
+        before=end,
         marks=where is not None,
     )
     try:

@@ -15,29 +15,37 @@ import msgspec
 from bethink.context import handle
 from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
+from bethink.ids import new_id
 from bethink.insights.citations import cited
 from bethink.messages import Message
 from bethink.records import AnyRecord, Insight
 from bethink.steps.view import View
-from bethink.storage.base import Cite, Cursor, Put, Read, Retire, Scan, Scope
+from bethink.storage.base import Change, Cite, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
     from bethink.insights.reconcile import Changes
 
-__all__ = ["derive"]
+__all__ = ["current_after", "derive"]
 
 _PAGE = 64
 _LOOKED_BACK = 64
 
 
-def derive(engine: Engine, namespace: Namespace, *, view: View | None = None, relaxed: bool = False) -> Cursor | None:
+def derive(
+    engine: Engine,
+    namespace: Namespace,
+    *,
+    view: View | None = None,
+    relaxed: bool = False,
+    part_of: Change | None = None,
+) -> Cursor | None:
     """Draw insights from every message of the namespace that none have been drawn from yet.
 
     Most turns say nothing to remember, and then all there is to store is that they have been looked at. For the thread of a
     `view` that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to
-    move. What the view has read is not read again.
+    move. What the view has read is not read again. What is stored is a change of its own, or `part_of` one.
 
     With `relaxed`, nothing waits for the disk: the caller is about to store something that does and takes it along.
     """
@@ -49,6 +57,8 @@ def derive(engine: Engine, namespace: Namespace, *, view: View | None = None, re
             assert isinstance(thread, ThreadInfo), "a page of threads holds threads"
             own = view is not None and thread.thread_id == view.thread.thread_id
             put = _extract(engine, thread, view if own else None)
+            if put is not None and (put.records or put.retire):
+                put = msgspec.structs.replace(put, change=part_of or _change(put))
             if put is not None and own and not (put.records or put.retire or put.cite):
                 held = put.cursor
             elif put is not None:
@@ -56,6 +66,12 @@ def derive(engine: Engine, namespace: Namespace, *, view: View | None = None, re
         if page.next is None:
             return held
         scan = msgspec.structs.replace(scan, after=page.next)
+
+
+def _change(put: Put) -> Change:
+    assert put.at is not None, "what is drawn has its time"
+    thread_id = "" if put.cursor is None else put.cursor.thread_id
+    return Change(id=new_id(put.at), at=put.at, what="drawn", thread_id=thread_id)
 
 
 def _store(engine: Engine, put: Put) -> None:
@@ -91,20 +107,25 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
     records: tuple[AnyRecord, ...] = entries
     retire: tuple[Retire, ...] = ()
     # Most turns say nothing to remember: then nothing that is known needs to be looked at.
-    if found:
+    if found and engine.settings.review:
+        from bethink.insights.proposing import proposals
+
+        records = (*proposals(engine.insights(thread.namespace), found, now=now), *entries)
+    elif found:
         from bethink.insights.reconcile import reconcile
         from bethink.insights.reflect import archive
 
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
         records = (*changes.records, *entries)
-        retire = changes.retire + archive(_current(known, changes), now=now, settings=engine.settings)
+        retire = changes.retire + archive(current_after(known, changes), now=now, settings=engine.settings)
     return Put(
         namespace=thread.namespace,
         records=records,
         retire=retire,
         cite=_citations(engine, thread.namespace, thread.thread_id, new),
         cursor=Cursor(thread.thread_id, "extracted", after, through),
+        at=now,
     )
 
 
@@ -143,7 +164,7 @@ def _planted(engine: Engine, namespace: Namespace, thread_id: str, before: int) 
     return "\n".join(message.text for message in said if message.trust in ("tool", "external") and "mem" in message.text)
 
 
-def _current(known: Sequence[Insight], changes: Changes) -> list[Insight]:
+def current_after(known: Sequence[Insight], changes: Changes) -> list[Insight]:
     """What is current once the changes have been made."""
     current = {insight.id: insight for insight in known if insight.current}
     current.update((insight.id, insight) for insight in changes.records)

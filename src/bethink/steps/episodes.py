@@ -49,7 +49,8 @@ def draw_episode(
 ) -> Episode | None:
     """The episode that a thread is, as far as it has come; see `insights.episodes.drawn_episode`. Its state must be drawn."""
     found = engine.records(Scope(namespace), kinds=("state",), current=False, thread_id=thread_id)
-    entries = [stored.record for stored in found if isinstance(stored.record, StateEntry)]
+    # What came while this was being read belongs to the next time.
+    entries = [stored.record for stored in found if isinstance(stored.record, StateEntry) and stored.record.seq <= through]
     if not entries:
         return None
     spent = usage_of(engine, Scope(namespace), thread_id)

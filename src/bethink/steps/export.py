@@ -13,6 +13,7 @@ from bethink.errors import NotFound
 from bethink.importing.jsonl import PlacedCheckpoint, export_line
 from bethink.marks import Tiered, tier_of
 from bethink.records import StateEntry
+from bethink.steps.items import is_there
 from bethink.steps.promote import tiers as promoted
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, What
 from bethink.threads import ThreadInfo
@@ -25,7 +26,7 @@ _ORDER: tuple[What, ...] = ("threads", "messages", "records")
 
 def export(engine: Engine, scope: Scope) -> Iterator[bytes]:
     """Threads, messages, records, checkpoints, in this order, one JSON object a line. A message has the tier that it has now.
-    What is written or removed meanwhile may or may not be among them.
+    What is written or removed meanwhile may or may not be among them; items that have expired are not.
 
     Raises:
         CorruptStore: a checkpoint is damaged; prune it, or restore the file.
@@ -37,6 +38,8 @@ def export(engine: Engine, scope: Scope) -> Iterator[bytes]:
             if isinstance(item, StoredMessage):
                 item = tiers.applied(item)
             elif isinstance(item, StoredRecord):
+                if not is_there(engine, item):
+                    continue
                 item = places.of(item)
             yield export_line(item)
     for info in engine.pages(Scan(what="checkpoints", scope=scope)):

@@ -16,7 +16,9 @@ from bethink.engine import Engine
 from bethink.errors import Conflict, ImportFailed, InvalidInput, NotFound
 from bethink.importing import Conversation, OnError, PlacedCheckpoint, detect, read, read_checkpoints, read_records
 from bethink.messages import Message
+from bethink.records import ItemVersion
 from bethink.steps.append import append
+from bethink.steps.items import restore
 from bethink.steps.reflect import reflect
 from bethink.storage.base import Cursor, Get, Put, Read, Save, Scope, StoredRecord
 from bethink.values import Namespace
@@ -178,6 +180,9 @@ def _import_records(engine: Engine, namespace: Namespace, path: Path, on_error: 
     added = 0
     for stored in read_records(path, on_error=on_error, errors=errors):
         where = _place(namespace, stored)
+        if isinstance(stored.record, ItemVersion):
+            added += restore(engine, where, stored.record)
+            continue
         # A known record is left as it is: putting it again would make a superseded one current.
         if engine.store.get(Get(scope=Scope(where), records=(stored.record.id,))).records:
             continue

@@ -14,7 +14,7 @@ whether a session was reflected on once or ten times, or how long nobody could: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -26,9 +26,9 @@ from bethink.ids import new_id
 from bethink.insights.state.adding import add_up
 from bethink.insights.state.values import Entry
 from bethink.messages import Message
-from bethink.records import AnyRecord, Episode, Insight, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, Insight, Proposal, StateEntry, Summary
 from bethink.steps.derive import derive
-from bethink.storage.base import Acquire, Cursor, Due, Lease, Put, Read, Release, Retire, Scan, Scope
+from bethink.storage.base import Acquire, Change, Cursor, Due, Lease, Put, Read, Release, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -37,11 +37,13 @@ __all__ = [
     "catch_up",
     "due_threads",
     "end_idle",
+    "former_of",
     "reflect",
     "reflect_due",
     "reflect_if_long",
     "reflect_pending",
     "reflection_of",
+    "replaced",
 ]
 
 _ATTEMPTS = 20
@@ -77,19 +79,24 @@ class Reflection(msgspec.Struct, frozen=True, kw_only=True):
 
 def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
     """End a thread's session. Without a new message nothing is done. Returns its summary, if there is one."""
+    began = engine.clock.now()
+    change = Change(id=new_id(began), at=began, what="ended", thread_id=thread_id)
     for _ in range(_ATTEMPTS):
         transcript = engine.store.read(Read(namespace=namespace, thread_id=thread_id))
         thread = transcript.thread
         if thread.reflected_through == thread.tip:
-            return next(_former(engine, namespace, thread_id), None)
-        derive(engine, namespace, relaxed=True)
+            return _waiting(engine, namespace, thread_id, thread.tip) or next(_former(engine, namespace, thread_id), None)
+        derive(engine, namespace, relaxed=True, part_of=change)
         put = _result(engine, namespace, thread, transcript.messages)
+        if put.records or put.retire:
+            put = msgspec.structs.replace(put, change=change)
         try:
             engine.store.put(put)
         except (Conflict, NotFound):
             # Another process ended it first, or something of it was forgotten meanwhile: look again.
             continue
-        return next((record for record in put.records if isinstance(record, Summary)), None)
+        drawn = (record.proposed if isinstance(record, Proposal) else record for record in put.records)
+        return next((record for record in drawn if isinstance(record, Summary)), None)
     raise Conflict(f"thread {thread_id!r} is being ended by somebody else — call end() again")
 
 
@@ -105,29 +112,54 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
         messages, thread_id=thread_id, through=through, now=now, settings=settings, count=engine.counter.count
     )
     episode = draw_episode(engine, namespace, thread_id, messages, through=through, now=now)
+    if settings.review:
+        from bethink.insights.proposing import proposal_of
+
+        proposed = [proposal_of(each, now=now) for each in (summary, episode) if each is not None]
+        return _put(namespace, thread, proposed, (), now)
     # Not what `Engine.known` holds: that would read all of history once more, since what was drawn has changed the records.
     insights = [record for record in engine.current(namespace, "insight") if isinstance(record, Insight)]
     retire = archive(insights, now=now, settings=settings)
     records: list[AnyRecord] = []
     if summary is not None:
         records.append(summary)
-        retire += _replaced(_former(engine, namespace, thread_id), summary, now)
+        retire += replaced(_former(engine, namespace, thread_id), summary, now)
     drawn = list(_drawn(engine, namespace, thread_id))
     if episode is None:
         # The goal was withdrawn, say: had nobody reflected before, there would be none.
         retire += tuple([Retire(each.id, now, "there is no such piece of work in the thread any more") for each in drawn])
     else:
         records.append(episode)
-        retire += _replaced(drawn, episode, now)
+        retire += replaced(drawn, episode, now)
         gone = {episode.id, *[each.id for each in drawn]}
         kept = [each for each in current_episodes(engine, namespace) if each.id not in gone]
         retire += outgrown([*kept, episode], now=now, settings=settings)
+    return _put(namespace, thread, records, retire, now)
+
+
+def _put(
+    namespace: Namespace, thread: ThreadInfo, records: Sequence[AnyRecord], retire: tuple[Retire, ...], now: datetime
+) -> Put:
     return Put(
         namespace=namespace,
         records=tuple(records),
         retire=retire,
-        cursor=Cursor(thread_id, "reflected", thread.reflected_through, through),
+        cursor=Cursor(thread.thread_id, "reflected", thread.reflected_through, thread.tip),
+        at=now,
     )
+
+
+def _waiting(engine: Engine, namespace: Namespace, thread_id: str, through: int) -> Summary | None:
+    """The summary of the thread as it is, while it waits to be approved."""
+    found = engine.records(Scope(namespace), kinds=("proposal",), current=True, thread_id=thread_id, newest=True)
+    waiting = (stored.record.proposed for stored in found if isinstance(stored.record, Proposal))
+    return next((each for each in waiting if isinstance(each, Summary) and each.through == through), None)
+
+
+def former_of(engine: Engine, namespace: Namespace, of: Summary | Episode) -> list[Summary | Episode]:
+    """What is current of the same sort, as it was drawn of the same thread."""
+    look = _former if isinstance(of, Summary) else _drawn
+    return list(look(engine, namespace, of.thread_id))
 
 
 def _former(engine: Engine, namespace: Namespace, thread_id: str) -> Iterator[Summary]:
@@ -143,7 +175,7 @@ def _drawn(engine: Engine, namespace: Namespace, thread_id: str) -> Iterator[Epi
     return (episode for episode in episodes if episode.through)
 
 
-def _replaced(former: Iterable[AnyRecord], by: AnyRecord, now: datetime) -> tuple[Retire, ...]:
+def replaced(former: Iterable[AnyRecord], by: AnyRecord, now: datetime) -> tuple[Retire, ...]:
     reason = f"replaced by a later {by.kind} of the same thread"
     return tuple(Retire(each.id, now, reason, superseded_by=by.id) for each in former if each.id != by.id)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bethink.records import AnyRecord, Episode, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, ItemVersion, StateEntry, Summary
+from bethink.storage._reference_items import versions
 from bethink.storage._reference_state import Key, State, Thread, Unit, call_states, covered_seqs, current_nodes
 from bethink.storage.base import Problem
 from bethink.values import Namespace
@@ -28,6 +29,9 @@ def problems(state: State) -> list[Problem]:
     for number, (namespace, call) in state.calls.items():
         if (namespace, call.thread_id) not in state.threads:
             found.append(Problem("is of a thread that is not there", f"model call {number}"))
+    for number, (key, _) in state.versions.items():
+        if key not in state.records:
+            found.append(Problem("is of a record that is not there", f"version {number}"))
     for number, unit in state.units.items():
         found += (Problem(what, f"unit {number}") for what in _of_unit(state, unit))
     return found
@@ -52,6 +56,8 @@ def _of_thread(thread: Thread) -> Iterator[str]:
         yield "a tool result is without its call"
     if not set(seqs).issuperset([*thread.tiers, *thread.scores]):
         yield "has a tier or a score for a message that is not there"
+    if set(seqs) != set(thread.stored):
+        yield "does not know of each message when it was stored"
     yield from _of_nodes(thread, set(seqs), ids)
     checkpoints = [row.value for row in thread.checkpoints]
     known = {None, *(checkpoint.id for checkpoint in checkpoints)}
@@ -97,6 +103,20 @@ def _of_record(state: State, namespace: Namespace, record: AnyRecord) -> Iterato
         yield "is superseded by a record that is not there"
     if record.superseded_by is not None and record.current:
         yield "is current and superseded"
+    if isinstance(record, ItemVersion):
+        yield from _of_item(state, namespace, record)
+
+
+def _of_item(state: State, namespace: Namespace, item: ItemVersion) -> Iterator[str]:
+    held = versions(state, namespace, item.key)
+    if [each.current for each in held] != [False] * (len(held) - 1) + [True]:
+        yield "is of an item whose highest version is not its current one"
+    if len({each.version for each in held}) != len(held):
+        yield "is of an item with a version twice"
+    if not item.current and any(
+        (unit.namespace, unit.id, unit.seq) == (namespace, item.id, 0) for unit in state.units.values()
+    ):
+        yield "is a former version that can be found"
 
 
 def _of_unit(state: State, unit: Unit) -> Iterator[str]:

@@ -17,9 +17,10 @@ from bethink.ids import new_id
 from bethink.messages import Message, canonical_json
 from bethink.records import AnyRecord, StateEntry, Summary
 from bethink.storage._reference_checkpoints import without
+from bethink.storage._reference_items import expired, with_other_versions
 from bethink.storage._reference_marks import without_marks
 from bethink.storage._reference_state import Key, State, Thread, Unit, attempts_at, in_scope
-from bethink.storage.base import Forget, ForgetReceipt
+from bethink.storage.base import Forget, ForgetReceipt, ForgottenCount
 from bethink.storage.derive import (
     made_of,
     nodes_without,
@@ -76,6 +77,7 @@ def forget(state: State, request: Forget) -> ForgetReceipt:
     _drop_units(state, gone)
     _reopen(state, gone)
     _drop_receipts(state, gone)
+    _count(state, gone, request)
     return ForgetReceipt(
         id=new_id(request.at),
         at=request.at,
@@ -94,17 +96,20 @@ def forget(state: State, request: Forget) -> ForgetReceipt:
 
 def _named(state: State, request: Forget) -> _Gone:
     """What the request names, or NotFound: the messages with their groups, the threads, the records."""
-    if sum(name is not None for name in (request.message_id, request.record_id, request.thread_id)) > 1:
-        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id", "make one call for each")
+    given = [name for name in (request.message_id, request.record_id, request.thread_id) if name is not None]
+    if len(given) + request.expired > 1:
+        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id, expired", "make one call for each")
     scope = request.scope
     threads = {key: row.value for key, row in state.threads.items() if in_scope(key[0], scope)}
     records = {key for key in state.records if in_scope(key[0], scope)}
 
+    if request.expired:
+        return _Gone(messages={}, threads=set(), records=expired(state, request))
     if request.record_id is not None:
         named = {key for key in records if key[1] == request.record_id}
         if not named:
             raise NotFound(f"record {request.record_id!r} is not in this scope")
-        return _Gone(messages={}, threads=set(), records=named)
+        return _Gone(messages={}, threads=set(), records=with_other_versions(state, named))
     if request.message_id is not None:
         if not any(message.id == request.message_id for thread in threads.values() for message in thread.messages):
             raise NotFound(f"message {request.message_id!r} is not in this scope")
@@ -180,7 +185,8 @@ def _drop_messages(state: State, gone: _Gone) -> None:
             info = replace(thread.info, count=len(messages))
             attempts = attempts_at(left, thread.attempts)
             left_of = replace(thread, info=info, messages=messages, nodes=left, checkpoints=checkpoints, attempts=attempts)
-            state.put_thread(without_marks(left_of, going))
+            stored = {seq: at for seq, at in thread.stored.items() if seq not in going}
+            state.put_thread(without_marks(replace(left_of, stored=stored), going))
 
 
 def _drop_records(state: State, gone: _Gone) -> None:
@@ -271,6 +277,21 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
             del state.receipts[key]
             state.usage.pop(key, None)
             gone.receipts += 1
+
+
+def _count(state: State, gone: _Gone, request: Forget) -> None:
+    """How much went from each namespace; of a scope that went, not even that. What has expired was not forgotten."""
+    if request.expired:
+        return
+    if request.message_id is request.record_id is request.thread_id is None:
+        state.changes = {n: each for n, each in state.changes.items() if not in_scope(each[0], request.scope)}
+        state.forgotten = {n: each for n, each in state.forgotten.items() if not in_scope(each[0], request.scope)}
+        return
+    for namespace in sorted({namespace for namespace, _ in [*gone.messages, *gone.records]}):
+        messages = gone.message_ids(namespace)
+        records = [key for key in gone.records if key[0] == namespace]
+        if messages or records:
+            state.forgotten[state.number()] = (namespace, ForgottenCount(request.at, len(messages), len(records)))
 
 
 def above(namespace: Namespace) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -14,7 +15,19 @@ from bethink.storage._reference_checkpoints import info_of
 from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Thread, Unit, current_nodes, in_scope, rows
-from bethink.storage.base import Due, Page, Pending, Scan, Scope, Stats, StoredMessage, StoredRecord
+from bethink.storage.base import (
+    Change,
+    Due,
+    ForgottenCount,
+    Page,
+    Pending,
+    Scan,
+    Scope,
+    Stats,
+    StoredMessage,
+    StoredRecord,
+    StoredVersion,
+)
 from bethink.storage.derive import thread_of
 from bethink.storage.scans import check_by_id
 from bethink.threads import ThreadInfo
@@ -68,8 +81,11 @@ def _threads(state: State, request: Scan) -> Iterator[tuple[Position, ThreadInfo
 def _messages(state: State, request: Scan) -> Iterator[tuple[Position, StoredMessage]]:
     for row in rows(state.threads, request.scope):
         info = row.value.info
-        if request.thread_id in (None, info.thread_id):
+        by = request.stored_by
+        if request.thread_id in (None, info.thread_id) and (by is None or info.created_at <= by):
             for message in row.value.messages:
+                if by is not None and row.value.stored[message.seq] > by:
+                    continue
                 yield (row.number, message.seq), StoredMessage(info.namespace, info.thread_id, message)
 
 
@@ -111,6 +127,29 @@ def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, Checkp
                 yield (row.number, 0), info_of(row.value)
 
 
+def _versions(state: State, request: Scan) -> Iterator[tuple[Position, StoredVersion]]:
+    for number, ((namespace, record_id), version) in state.versions.items():
+        named = request.record_id in (None, record_id)
+        if named and in_scope(namespace, request.scope) and _is_later(version.until, request):
+            yield (number, 0), StoredVersion(namespace, record_id, version)
+
+
+def _changes(state: State, request: Scan) -> Iterator[tuple[Position, Change]]:
+    for number, (namespace, change) in state.changes.items():
+        if in_scope(namespace, request.scope) and _is_later(change.at, request):
+            yield (number, 0), change
+
+
+def _forgotten(state: State, request: Scan) -> Iterator[tuple[Position, ForgottenCount]]:
+    for number, (namespace, forgotten) in state.forgotten.items():
+        if in_scope(namespace, request.scope) and _is_later(forgotten.at, request):
+            yield (number, 0), forgotten
+
+
+def _is_later(at: datetime, request: Scan) -> bool:
+    return request.since is None or at > request.since
+
+
 def _pending(state: State, request: Scan) -> Iterator[tuple[Position, Pending]]:
     filling = is_filling(state, request.space)
     for number, unit in state.units.items():
@@ -133,6 +172,9 @@ _ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {
     "checkpoints": _checkpoints,
     "usage": _usage,
     "model calls": _calls,
+    "versions": _versions,
+    "changes": _changes,
+    "forgotten": _forgotten,
 }
 
 
@@ -163,7 +205,10 @@ def stats(state: State, scope: Scope) -> Stats:
 
 def everything(state: State) -> bytes:
     """All that is held, as JSON, and the states of checkpoints as they are."""
-    tables = (state.threads, state.records, state.receipts, state.units, state.usage, state.calls)
+    tables = (
+        *(state.threads, state.records, state.receipts, state.units, state.usage, state.calls),
+        *(state.versions, state.changes, state.forgotten),
+    )
     held = msgspec.json.encode([list(table.values()) for table in tables])
     states = [row.value.state for thread in state.threads.values() for row in thread.value.checkpoints]
     return b"\n".join([held, *states])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
 from bethink.messages import Message
@@ -15,7 +16,7 @@ from bethink.models import Fingerprint
 from bethink.records import AnyRecord
 from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Unit, in_scope
-from bethink.storage.base import Candidate, Found, InView, Scope, Search, fields_of, passes
+from bethink.storage.base import Candidate, Found, InView, Past, Scope, Search, fields_of, passes
 from bethink.storage.derive import speaker_of, thread_of
 from bethink.storage.vectors import check_query
 
@@ -31,6 +32,7 @@ def search(state: State, request: Search) -> Found:
     if request.vector is not None:
         check_query(request.vector, space.dimension if space else None)
     units = {number: unit for number, unit in state.units.items() if in_scope(unit.namespace, request.scope)}
+    units = {number: unit for number, unit in units.items() if _there(state, unit, request.past)}
     vectors = {number: vector_of(unit, filling=filling) for number, unit in units.items()}
     words = {number: unit.terms.split(" ") for number, unit in units.items()}
     counts = {number: Counter(each) for number, each in words.items()}
@@ -96,10 +98,23 @@ def _places(term: str, words: list[str]) -> tuple[int, ...]:
     return tuple(place for place, word in enumerate(words) if word == term)
 
 
-def speakers(state: State, scope: Scope) -> tuple[str, ...]:
+def speakers(state: State, scope: Scope, at: datetime | None) -> tuple[str, ...]:
     """See `storage.base.Store.speakers`."""
-    said = (_thing(state, unit) for unit in state.units.values() if in_scope(unit.namespace, scope))
+    units = (unit for unit in state.units.values() if in_scope(unit.namespace, scope))
+    said = (_thing(state, unit) for unit in units if at is None or (unit.seq and stored_by(state, unit, at)))
     return tuple(sorted({name for thing in said if isinstance(thing, Message) and (name := speaker_of(thing))}))
+
+
+def stored_by(state: State, unit: Unit, at: datetime) -> bool:
+    """Whether a message was stored by a time, in a thread that there was then."""
+    thread = state.thread(unit.namespace, unit.thread_id)
+    return thread.stored[unit.seq] <= at and thread.info.created_at <= at
+
+
+def _there(state: State, unit: Unit, past: Past | None) -> bool:
+    if past is None or past.at is None:
+        return True
+    return stored_by(state, unit, past.at) if unit.seq else (unit.namespace, unit.id) in past.known
 
 
 def _eligible(state: State, unit: Unit, request: Search) -> bool:
@@ -107,8 +122,14 @@ def _eligible(state: State, unit: Unit, request: Search) -> bool:
     if isinstance(thing, Message):
         chosen = "message" in request.kinds
     else:
-        chosen = thing.kind in request.kinds and (thing.current or not request.current)
+        chosen = thing.kind in request.kinds and _wanted(unit, thing, request)
     return chosen and (request.where is None or passes(request.where, _fields(state, unit, thing)))
+
+
+def _wanted(unit: Unit, record: AnyRecord, request: Search) -> bool:
+    if request.past is not None:
+        return (unit.namespace, record.id) in request.past.found
+    return record.current or not request.current
 
 
 def _fields(state: State, unit: Unit, thing: Message | AnyRecord) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Generic, TypeVar
 
 import msgspec
@@ -21,7 +22,7 @@ from bethink.marks import Scored, Tiered
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Attempt, Lease, Scope
+from bethink.storage.base import Attempt, Change, ForgottenCount, Lease, Put, Scope, Version, version_of
 from bethink.threads import CallState, ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -69,6 +70,8 @@ class Thread(msgspec.Struct, frozen=True):
     tiers: dict[int, Tiered] = msgspec.field(default_factory=dict)
     scores: dict[int, Scored] = msgspec.field(default_factory=dict)
     """Tiers and scores beside messages, by seq. Never changed in place."""
+    stored: dict[int, datetime] = msgspec.field(default_factory=dict)
+    """When each message was stored, by seq. Never changed in place."""
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -103,6 +106,10 @@ class State:
     calls: dict[int, tuple[Namespace, ModelCall]] = field(default_factory=dict)
     """By number."""
     filling: Fingerprint | None = None
+    versions: dict[int, tuple[Key, Version]] = field(default_factory=dict)
+    changes: dict[int, tuple[Namespace, Change]] = field(default_factory=dict)
+    forgotten: dict[int, tuple[Namespace, ForgottenCount]] = field(default_factory=dict)
+    """These three by number."""
 
     def copy(self) -> State:
         """The same things in dicts of its own."""
@@ -117,6 +124,9 @@ class State:
             self.usage.copy(),
             self.calls.copy(),
             self.filling,
+            self.versions.copy(),
+            self.changes.copy(),
+            self.forgotten.copy(),
         )
 
     def number(self) -> int:
@@ -146,8 +156,17 @@ class State:
         _place(self, self.records, (namespace, record.id), record)
         self.revision += 1
 
+    def change_record(self, namespace: Namespace, record: AnyRecord, request: Put) -> None:
+        """Put a record in the place of what it was, and keep that."""
+        before, until = self.record(namespace, record.id), request.system_time
+        assert until is not None, "what changes a record has a time"
+        version = version_of(before, record, until=until, change="" if request.change is None else request.change.id)
+        self.versions[self.number()] = ((namespace, record.id), version)
+        self.put_record(namespace, record)
+
     def drop_record(self, key: Key) -> None:
         del self.records[key]
+        self.versions = {number: version for number, version in self.versions.items() if version[0] != key}
         self.revision += 1
 
     def add_unit(self, unit: Unit) -> None:

@@ -30,9 +30,22 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from bethink.errors import InvalidInput
 from bethink.ids import derived_id
 from bethink.messages import Message
-from bethink.records import AnyRecord, Episode, Insight, Line, Node, Receipt, Source, StateEntry, Summary
+from bethink.records import (
+    AnyRecord,
+    Episode,
+    Insight,
+    ItemVersion,
+    Line,
+    Node,
+    Proposal,
+    Receipt,
+    Source,
+    StateEntry,
+    Summary,
+)
 
 __all__ = [
     "made_of",
@@ -41,6 +54,7 @@ __all__ = [
     "nodes_without",
     "receipt_shows",
     "record_without",
+    "refuse_item",
     "rehomed",
     "reopened",
     "speaker_of",
@@ -158,8 +172,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     """The record without some of its sources; None when it had sources and has none left.
 
     A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines; an entry of a
-    state, and an episode, goes with the first of its sources. Trust stays: it is the lowest of all that ever led to the record,
-    and forgetting must not raise it.
+    state, and an episode, goes with the first of its sources; a proposal is left with what is left of what it proposes. Trust
+    stays: it is the lowest of all that ever led to the record, and forgetting must not raise it.
 
     Args:
         gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.
@@ -170,6 +184,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     sources = tuple(source for source in record.sources if (source.thread_id, source.message_id) not in gone)
     if record.sources and not sources:
         return None
+    if isinstance(record, Proposal):
+        return _proposing(record, record_without(record.proposed, gone))
     if isinstance(record, Summary):
         left = summary_without(record, {message_id for thread_id, message_id in gone if thread_id == record.thread_id})
         return left if left is None or sources == left.sources else replace(left, sources=sources)
@@ -207,6 +223,10 @@ def rehomed(record: AnyRecord, homes: Mapping[tuple[str, str], str]) -> AnyRecor
     Returns:
         `record` itself when it has no such source.
     """
+    if isinstance(record, Proposal):
+        moved = _proposing(record, rehomed(record.proposed, homes))
+        assert moved is not None, "what moves stays"
+        return moved
     places = [(homes.get((source.thread_id, source.message_id), source.thread_id), source) for source in record.sources]
     if all(thread_id == source.thread_id for thread_id, source in places):
         return record
@@ -214,6 +234,16 @@ def rehomed(record: AnyRecord, homes: Mapping[tuple[str, str], str]) -> AnyRecor
     for thread_id, source in places:
         sources.setdefault((thread_id, source.message_id), replace(source, thread_id=thread_id))
     return replace(record, sources=tuple(sources.values()))
+
+
+def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
+    """The proposal of what is left of what it proposes."""
+    if left is proposal.proposed:
+        return proposal
+    if left is None:
+        return None
+    assert isinstance(left, Insight | Summary | Episode), "a record stays of its kind"
+    return replace(proposal, proposed=left, text=left.text, sources=left.sources)
 
 
 def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
@@ -261,24 +291,36 @@ def receipt_shows(
 
 
 def terms_of(thing: Message | AnyRecord) -> str:
-    """Index terms of a message or record, joined by spaces. None for a message that is pinned, and so in view anyway, and for
-    an entry of a state, which is read and not searched.
+    """Index terms of a message or record, joined by spaces. None for a message that is pinned, and so in view anyway, for an
+    entry of a state, which is read and not searched, for what waits to be approved, and for a former version of an item.
     """
     # Imported here because it brings the stemmer, for which who only stores need not wait.
     from bethink.retrieval.terms import index_terms
 
     if isinstance(thing, Message):
         return "" if thing.pinned else index_terms(thing.text[:_INDEXED_CHARACTERS])
-    return "" if isinstance(thing, StateEntry) else index_terms(thing.text)
+    if isinstance(thing, StateEntry | Proposal) or (isinstance(thing, ItemVersion) and not thing.current):
+        return ""
+    return index_terms(thing.text)
+
+
+def refuse_item(record: AnyRecord) -> None:
+    """Raise for a version of an item, where a record is put, retired or cited: its key and its history would not know of it."""
+    if isinstance(record, ItemVersion):
+        raise InvalidInput("records", "a version of an item", "items are put and removed by their keys")
 
 
 def thread_of(record: AnyRecord) -> str | None:
     """The thread that a record is about and goes with; None for one that belongs to no single thread."""
+    if isinstance(record, Proposal):
+        return thread_of(record.proposed)
     return record.thread_id or None if isinstance(record, Summary | Episode | StateEntry) else None
 
 
 def made_of(record: AnyRecord, entries: Collection[str]) -> bool:
     """Whether a record was made of one of some entries of its thread's state, by their ids, and so goes with it."""
+    if isinstance(record, Proposal):
+        return made_of(record.proposed, entries)
     return isinstance(record, Episode) and not set(entries).isdisjoint(record.entries)
 
 

@@ -16,7 +16,7 @@ import msgspec
 from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError
 from bethink.redaction import Redaction
-from bethink.storage.base import Append, Appended, Fold, Put, Refine, Save, Store
+from bethink.storage.base import Append, Appended, Fold, KeepItems, Put, Refine, Save, Store, StoredItem
 from bethink.threads import ThreadInfo
 
 __all__ = ["PASSED", "RedactingStore"]
@@ -27,6 +27,7 @@ PASSED = frozenset(
     (
         *("read", "get", "search", "scan", "revision", "speakers", "check", "verify", "stats", "close"),
         *("acquire", "release", "mark", "prune", "forget", "rewrite"),
+        *("refresh_items", "list_items", "count_items", "item_namespaces", "has_expired"),
         *("spaces", "bind_embedder", "fill_space", "switch_space", "sweep"),
     )
 )
@@ -67,6 +68,13 @@ class RedactingStore:
     def put(self, request: Put, /) -> None:
         retire = tuple([replace(each, reason=self._by.text(each.reason)) for each in request.retire])
         self._store.put(replace(request, records=tuple(map(self._by.record, request.records)), retire=retire))
+
+    def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]:
+        changes = [
+            replace(each, value=None if each.value is None else self._by.json(each.value), text=self._by.text(each.text))
+            for each in request.changes
+        ]
+        return self._store.keep_items(replace(request, changes=tuple(changes)))
 
     def fold(self, request: Fold, /) -> ThreadInfo:
         return self._store.fold(replace(request, nodes=tuple(map(self._by.node, request.nodes))))

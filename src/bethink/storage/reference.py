@@ -8,6 +8,7 @@
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
       _reference_marks          tiers and scores beside messages
+      _reference_items          JSON under keys
       _reference_forget         what goes with what
       _reference_rewrite        what is stored, in other words
       _reference_scan           everything, page by page
@@ -21,6 +22,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 import msgspec
 
@@ -33,6 +35,7 @@ from bethink.records import AnyRecord, Episode, StateEntry, Summary
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
+from bethink.storage._reference_items import count_items, expired, item_namespaces, keep_items, list_items, refresh_items
 from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
 from bethink.storage._reference_rewrite import rewrite
@@ -61,7 +64,9 @@ from bethink.storage.base import (
     ForgetReceipt,
     Found,
     Get,
+    KeepItems,
     Lease,
+    ListItems,
     Mark,
     Page,
     Problem,
@@ -70,7 +75,9 @@ from bethink.storage.base import (
     Put,
     Read,
     Refine,
+    RefreshItems,
     Release,
+    Restore,
     Retire,
     Rewrite,
     Rewritten,
@@ -80,12 +87,14 @@ from bethink.storage.base import (
     Search,
     Space,
     Stats,
+    StoredItem,
     StoredMessage,
     StoredRecord,
     Transcript,
     Verification,
+    restored,
 )
-from bethink.storage.derive import nodes_within, states_within, terms_of
+from bethink.storage.derive import nodes_within, refuse_item, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
 from bethink.storage.vectors import check_tokens, check_vectors
 from bethink.threads import ThreadInfo, place
@@ -172,6 +181,30 @@ class ReferenceStore:
         with self._writing() as state:
             return prune(state, request)
 
+    def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]:
+        with self._writing() as state:
+            return keep_items(state, request)
+
+    def refresh_items(self, request: RefreshItems, /) -> int:
+        with self._writing() as state:
+            return refresh_items(state, request)
+
+    def list_items(self, request: ListItems, /) -> tuple[StoredItem, ...]:
+        with self._reading() as state:
+            return list_items(state, request)
+
+    def count_items(self, request: ListItems, /) -> int:
+        with self._reading() as state:
+            return count_items(state, request)
+
+    def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
+        with self._reading() as state:
+            return item_namespaces(state, scope, at)
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        with self._reading() as state:
+            return bool(expired(state, Forget(scope=scope, at=at)))
+
     def search(self, request: Search, /) -> Found:
         with self._reading() as state:
             return search(state, request)
@@ -181,10 +214,10 @@ class ReferenceStore:
         with self._reading() as state:
             return state.revision
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
         """Names under which messages that search can find were said."""
         with self._reading() as state:
-            return speakers(state, scope)
+            return speakers(state, scope, at)
 
     def forget(self, request: Forget, /) -> ForgetReceipt:
         with self._writing() as state:
@@ -284,7 +317,8 @@ def _append(state: State, request: Append) -> Appended:
     info = thread.info
     if placed:
         info = replace(info, tip=placed[-1].seq, count=len(messages), updated_at=request.at)
-    state.put_thread(replace(thread, info=info, messages=messages))
+    added_at = {**thread.stored, **{message.seq: request.at for message in placed}}
+    state.put_thread(replace(thread, info=info, messages=messages, stored=added_at))
     if request.fork_of is not None:
         _fork_state(state, request)
     for message in placed:
@@ -333,7 +367,10 @@ def _forked(state: State, request: Append) -> Thread:
         reflected_through=min(parent.info.reflected_through, point.seq),
     )
     attempts = attempts_at(nodes, parent.attempts)
-    return marks_within(Thread(info, shared, nodes, forked(state, parent, request), attempts), parent, point.seq)
+    # As in a copy, and no earlier than the fork: see `_reference_search.stored_by`.
+    stored = {seq: at for seq, at in parent.stored.items() if seq <= point.seq}
+    fork = Thread(info, shared, nodes, forked(state, parent, request), attempts, stored=stored)
+    return marks_within(fork, parent, point.seq)
 
 
 def _fork_state(state: State, request: Append) -> None:
@@ -438,12 +475,9 @@ def _release(state: State, lease: Lease) -> None:
 def _put(state: State, request: Put) -> None:
     if request.cursor is not None:
         _move(state, request.namespace, request.cursor)
-    for record in request.records:
-        _keep(state, request.namespace, record)
-    for retire in request.retire:
-        _retire(state, request.namespace, retire)
-    for cite in request.cite:
-        _cite(state, request.namespace, cite)
+    if request.at_revision not in (None, state.revision):
+        raise Conflict("the records of the namespace have changed — read them and try again", actual=state.revision)
+    _put_records(state, request)
     if request.receipt is not None:
         key = (request.namespace, request.receipt.id)
         if key in state.receipts:
@@ -458,6 +492,20 @@ def _put(state: State, request: Put) -> None:
         if (request.namespace, call.thread_id) in state.threads:
             state.calls[state.number()] = (request.namespace, call)
     _put_vectors(state, request)
+
+
+def _put_records(state: State, request: Put) -> None:
+    added = tuple(record.id for record in request.records if (request.namespace, record.id) not in state.records)
+    for record in request.records:
+        _keep(state, request, record)
+    for restore in request.restore:
+        _restore(state, request, restore)
+    for retire in request.retire:
+        _retire(state, request, retire)
+    for cite in request.cite:
+        _cite(state, request, cite)
+    if request.change is not None:
+        state.changes[state.number()] = (request.namespace, replace(request.change, added=tuple(dict.fromkeys(added))))
 
 
 def _put_vectors(state: State, request: Put) -> None:
@@ -484,7 +532,9 @@ def _move(state: State, namespace: Namespace, cursor: Cursor) -> None:
     state.put_thread(replace(thread, info=replace(thread.info, **{field: cursor.through})))
 
 
-def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
+def _keep(state: State, request: Put, record: AnyRecord) -> None:
+    refuse_item(record)
+    namespace = request.namespace
     if isinstance(record, StateEntry) or (isinstance(record, Episode) and record.thread_id):
         state.thread(namespace, record.thread_id)
     if isinstance(record, Episode):
@@ -508,22 +558,37 @@ def _keep(state: State, namespace: Namespace, record: AnyRecord) -> None:
     joined = replace(row.value, sources=tuple(known.values()))
     if not joined.current:
         joined = replace(joined, retired_at=None, superseded_by=None, reason="", valid_to=None)
-    state.put_record(namespace, joined)
+    if joined != row.value:
+        state.change_record(namespace, joined, request)
 
 
-def _retire(state: State, namespace: Namespace, retire: Retire) -> None:
-    record = state.record(namespace, retire.record_id)
+def _restore(state: State, request: Put, restore: Restore) -> None:
+    record = state.record(request.namespace, restore.record_id)
+    refuse_item(record)
+    if restore.superseded_by is not None:
+        state.record(request.namespace, restore.superseded_by)
+    after = restored(record, restore)
+    if after != record:
+        state.change_record(request.namespace, after, request)
+
+
+def _retire(state: State, request: Put, retire: Retire) -> None:
+    record = state.record(request.namespace, retire.record_id)
+    refuse_item(record)
     if retire.superseded_by is not None:
-        state.record(namespace, retire.superseded_by)
+        refuse_item(state.record(request.namespace, retire.superseded_by))
     if record.current:
         closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
-        state.put_record(namespace, closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to))
+        closed = closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to)
+        state.change_record(request.namespace, closed, request)
 
 
-def _cite(state: State, namespace: Namespace, cite: Cite) -> None:
-    record = state.record(namespace, cite.record_id)
+def _cite(state: State, request: Put, cite: Cite) -> None:
+    record = state.record(request.namespace, cite.record_id)
+    refuse_item(record)
     last = max(record.last_accessed or cite.at, cite.at)
-    state.put_record(namespace, replace(record, access_count=record.access_count + 1, last_accessed=last))
+    used = replace(record, access_count=record.access_count + 1, last_accessed=last)
+    state.change_record(request.namespace, used, request)
 
 
 def _embed(state: State, request: Put) -> None:

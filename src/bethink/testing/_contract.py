@@ -240,7 +240,7 @@ def embed(store: Store, namespace: Namespace = NS) -> None:
     store.put(Put(namespace=namespace, vectors=tuple((unit.unit, EMBEDDER.stored(unit.text)) for unit in waiting)))
 
 
-def forget(store: Store, namespace: Namespace = NS, *, subtree: bool = False, **named: str) -> ForgetReceipt:
+def forget(store: Store, namespace: Namespace = NS, *, subtree: bool = False, **named: Any) -> ForgetReceipt:
     return store.forget(Forget(scope=Scope(namespace, subtree), at=AT, **named))
 
 

@@ -66,40 +66,40 @@ class EpisodeContract(ContractBase):
         put(store, given)
         assert record(store, "p1") == given
 
-    def test_search_finds_it_by_words_and_by_meaning(self, store: Store) -> None:
+    def test_search_finds_an_episode_by_words_and_by_meaning(self, store: Store) -> None:
         put(store, episode("p1", "honey"), episode("p2", "rain"))
         embed(store)
         assert hits(store, "honey") == {"p1"}
         assert hits(store, near="rain", kinds=("episode",), limit=1) == {"p2"}
         assert hits(store, "honey", kinds=("message", "note", "insight", "summary")) == set()
 
-    def test_it_is_found_by_the_time_at_which_it_ended(self, store: Store) -> None:
+    def test_an_episode_is_found_by_the_time_at_which_it_ended(self, store: Store) -> None:
         put(store, episode("p1", "honey"), episode("p2", "honey", ended_at=AT + timedelta(days=9, microseconds=5)))
         later = Compare(("at",), "gt", AT + timedelta(days=9))
         assert hits(store, "honey", where=later) == {"p2"}
         (found,) = search(store, "honey", where=later).candidates
         assert (found.kind, found.at) == ("episode", AT + timedelta(days=9, microseconds=5))
 
-    def test_it_is_filtered_by_outcome_and_thread(self, store: Store) -> None:
+    def test_an_episode_is_filtered_by_outcome_and_thread(self, store: Store) -> None:
         append(store, say("m1", "honey"))
         put(store, episode("p1", "honey"), episode("p2", "honey", outcome="failure", thread_id="t"))
         assert hits(store, "honey", where=Compare(("outcome",), "eq", "failure")) == {"p2"}
         assert hits(store, "honey", where=Not(Exists(("outcome",)))) == {"m1"}
         assert hits(store, "honey", where=Compare(("thread_id",), "eq", "t")) == {"m1", "p2"}
 
-    def test_one_that_was_retired_is_found_only_when_asked_for(self, store: Store) -> None:
+    def test_an_episode_that_was_retired_is_found_only_when_asked_for(self, store: Store) -> None:
         put(store, episode("p1", "honey"))
         put(store, retire=(Retire("p1", AT, "archived"),))
         assert hits(store, "honey") == set()
         assert hits(store, "honey", current=False) == {"p1"}
 
-    def test_it_is_scanned_by_its_thread_and_kind(self, store: Store) -> None:
+    def test_an_episode_is_scanned_by_its_thread_and_kind(self, store: Store) -> None:
         append(store, say("m1"))
         put(store, episode("p1", "one", thread_id="t"), episode("p2", "two"), entry("e1", "three"))
         assert [each.record.id for each in scan(store, "records", kinds=("episode",), thread_id="t")] == ["p1"]
         assert [each.record.id for each in scan(store, "records", kinds=("episode",))] == ["p1", "p2"]
 
-    def test_its_thread_and_entries_must_be_there(self, store: Store) -> None:
+    def test_the_thread_and_entries_of_an_episode_must_be_there(self, store: Store) -> None:
         with pytest.raises(NotFound):
             put(store, episode("p1", "one", thread_id="t"))
         append(store, say("m1"))
@@ -107,7 +107,7 @@ class EpisodeContract(ContractBase):
             put(store, episode("p1", "one", thread_id="t", entries=("e1",)))
         assert scan(store, "records") == []
 
-    def test_it_goes_with_the_first_of_its_sources(self, store: Store) -> None:
+    def test_an_episode_goes_with_the_first_of_its_sources(self, store: Store) -> None:
         append(store, say("m1"), say("m2"))
         put(store, episode("p1", _WORDS, source("m1"), source("m2"), thread_id="t"), episode("p2", "kept", thread_id="t"))
         put(store, receipt=receipt("c1", shown("record", "p1")))
@@ -116,7 +116,7 @@ class EpisodeContract(ContractBase):
         assert [each.record.id for each in scan(store, "records")] == ["p2"]
         assert store.verify((_WORDS,)).clean
 
-    def test_it_goes_with_an_entry_that_it_was_made_of(self, store: Store) -> None:
+    def test_an_episode_goes_with_an_entry_that_it_was_made_of(self, store: Store) -> None:
         append(store, say("m1"))
         put(store, entry("e1", "use SQLite"), entry("e2", "ship"))
         put(
@@ -128,21 +128,21 @@ class EpisodeContract(ContractBase):
         assert [each.record.id for each in scan(store, "records")] == ["e2", "p2"]
         assert store.verify((_WORDS,)).clean
 
-    def test_it_goes_with_a_message_that_an_entry_was_drawn_from(self, store: Store) -> None:
+    def test_an_episode_goes_with_a_message_that_an_entry_was_drawn_from(self, store: Store) -> None:
         append(store, say("m1"), say("m2"))
         put(store, entry("e1", "use SQLite", source("m1")))
         put(store, episode("p1", _WORDS, source("m2"), thread_id="t", entries=("e1",)))
         assert forget(store, message_id="m1").record_ids == ("e1", "p1")
         assert store.stats(EVERYTHING).units == 1
 
-    def test_it_goes_with_its_thread(self, store: Store) -> None:
+    def test_an_episode_goes_with_its_thread(self, store: Store) -> None:
         append(store, say("m1"))
         put(store, episode("p1", _WORDS, thread_id="t"), episode("p2", "of no thread"))
         assert forget(store, thread_id="t").record_ids == ("p1",)
         assert [each.record.id for each in scan(store, "records")] == ["p2"]
         assert store.verify((_WORDS,)).clean
 
-    def test_a_fork_has_none_of_its_parents(self, store: Store) -> None:
+    def test_a_fork_has_no_episode_of_its_parent(self, store: Store) -> None:
         append(store, say("m1"))
         put(store, episode("p1", "one", source("m1"), thread_id="t"))
         fork(store, 1)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink.errors import Conflict, NotFound, ThreadBusy
-from bethink.storage.base import Acquire, Append, Appended, Lease, Release, Scope, Store
+from bethink.storage.base import Acquire, Append, Appended, Lease, Purpose, Release, Scope, Store
 from bethink.testing._contract import AT, NS, ContractBase, append, forget, fork, ids, info, read, say, together
 from bethink.values import Namespace
 
@@ -27,11 +27,20 @@ def acquire(
     thread: str = "t",
     namespace: Namespace = NS,
     token: int | None = None,
+    purpose: Purpose = "turn",
 ) -> Lease:
     """A lease asked for `after` so many minutes, for so many."""
     at = AT + after * _MINUTE
     return store.acquire(
-        Acquire(namespace=namespace, thread_id=thread, holder=holder, at=at, until=at + minutes * _MINUTE, token=token)
+        Acquire(
+            namespace=namespace,
+            thread_id=thread,
+            holder=holder,
+            at=at,
+            until=at + minutes * _MINUTE,
+            token=token,
+            purpose=purpose,
+        )
     )
 
 
@@ -71,6 +80,22 @@ class LeaseContract(ContractBase):
     def test_a_lease_ends_at_the_instant_it_names(self, begun: Store) -> None:
         acquire(begun, "ada", minutes=5)
         assert acquire(begun, "bob", after=5).token == 2
+
+    def test_a_turn_and_a_reflection_know_nothing_of_each_other(self, begun: Store) -> None:
+        turn, reflection = acquire(begun, "ada"), acquire(begun, "bob", purpose="reflection")
+        assert (turn.token, reflection.token, reflection.purpose) == (1, 1, "reflection")
+        with pytest.raises(ThreadBusy):
+            acquire(begun, "cy", after=1, purpose="reflection")
+        release(begun, reflection)
+        assert acquire(begun, "cy", after=1, purpose="reflection").token == 2
+        append(begun, say("m2"), lease=turn)
+        with pytest.raises(ThreadBusy):
+            acquire(begun, "cy", after=1)
+
+    def test_a_lease_to_reflect_is_none_to_write(self, begun: Store) -> None:
+        lease = acquire(begun, "ada", purpose="reflection")
+        with pytest.raises(Conflict):
+            append(begun, say("m2"), lease=lease)
 
     def test_the_same_holder_renews_with_the_same_token(self, begun: Store) -> None:
         acquire(begun, "ada", minutes=5)

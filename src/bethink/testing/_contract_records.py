@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from bethink.storage.base import (
     Append,
     Cite,
     Cursor,
+    Due,
     Fold,
     Forget,
     Get,
@@ -309,6 +311,54 @@ class ScanContract(ContractBase):
         append(store, say("m1"), thread="done")
         put(store, cursor=Cursor("done", "extracted", 0, 1))
         assert [thread.thread_id for thread in scan(store, "threads", behind=True)] == ["new"]
+
+    def test_due_are_threads_with_something_new_that_are_silent_or_long(self, store: Store) -> None:
+        append(store, thread="empty")
+        append(store, say("m1"), thread="old")
+        append(store, say("m1"), thread="ended")
+        append(store, say("m1"), say("m2"), thread="long", at=LATER)
+        put(store, cursor=Cursor("ended", "reflected", 0, 1))
+
+        def due(**which: Any) -> list[str]:
+            return [thread.thread_id for thread in scan(store, "threads", due=Due(**which))]
+
+        assert due(idle_since=AT) == ["old"]
+        assert due(idle_since=AT - timedelta(microseconds=1)) == []
+        assert due(messages=2) == ["long"]
+        assert due(idle_since=AT, messages=2) == ["old", "long"]
+        assert due() == []
+
+    def test_a_message_after_the_end_makes_a_thread_due_again(self, store: Store) -> None:
+        append(store, say("m1"))
+        put(store, cursor=Cursor("t", "reflected", 0, 1))
+        append(store, say("m2"), at=LATER)
+        assert scan(store, "threads", due=Due(idle_since=AT)) == []
+        (found,) = scan(store, "threads", due=Due(idle_since=LATER))
+        assert (found.tip, found.reflected_through, found.updated_at) == (2, 1, LATER)
+
+    def test_due_is_of_the_scope_and_page_by_page(self, store: Store) -> None:
+        for name in ("a", "b", "c"):
+            append(store, say("m1"), thread=name)
+        append(store, say("m1"), thread="d", namespace=(*NS, "below"))
+        due = Due(idle_since=AT)
+        assert [thread.thread_id for thread in scan(store, "threads", due=due, limit=2)] == ["a", "b", "c"]
+        assert [thread.thread_id for thread in scan(store, "threads", due=due, newest=True)] == ["c", "b", "a"]
+        assert [thread.thread_id for thread in scan(store, "threads", due=due, subtree=True)] == ["a", "b", "c", "d"]
+        assert [thread.thread_id for thread in scan(store, "threads", due=due, thread_id="b")] == ["b"]
+
+    def test_by_id_are_the_current_ones_of_a_kind_in_the_order_of_their_ids(self, store: Store) -> None:
+        put(store, *(note(each) for each in ("r3", "r1", "r4", "r2")))
+        append(store, say("m1"))
+        put(store, insight("r0", "lives here", source("m1")), retire=(Retire("r4", AT, "gone"),))
+        by_id: dict[str, Any] = {"kinds": ("note",), "current": True, "by_id": True}
+        assert [each.record.id for each in scan(store, "records", **by_id, limit=2)] == ["r1", "r2", "r3"]
+        assert [each.record.id for each in scan(store, "records", **by_id, limit=2, newest=True)] == ["r3", "r2", "r1"]
+
+    @pytest.mark.parametrize("other", [{"kinds": None}, {"kinds": ("note", "insight")}, {"current": False}, {"subtree": True}])
+    def test_by_id_is_of_one_kind_current_in_one_namespace(self, store: Store, other: dict[str, Any]) -> None:
+        given: dict[str, Any] = {"kinds": ("note",), "current": True, "by_id": True} | other
+        with pytest.raises(InvalidInput):
+            scan(store, "records", **given)
 
     def test_what_is_there_throughout_comes_once_whatever_is_written_meanwhile(self, store: Store) -> None:
         put(store, *(note(f"r{number}") for number in range(20)))

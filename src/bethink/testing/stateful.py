@@ -32,6 +32,7 @@ from bethink.records import (
     Node,
     Note,
     Outcome,
+    Proposal,
     Receipt,
     ReceiptLine,
     RecordKind,
@@ -45,6 +46,7 @@ from bethink.storage.base import (
     Append,
     Attempt,
     Candidate,
+    Change,
     Cite,
     Cursor,
     Due,
@@ -56,12 +58,14 @@ from bethink.storage.base import (
     InView,
     Lease,
     Mark,
+    Past,
     Prune,
     Purpose,
     Put,
     Read,
     Refine,
     Release,
+    Restore,
     Retire,
     Save,
     Scan,
@@ -73,6 +77,7 @@ from bethink.storage.base import (
     What,
 )
 from bethink.storage.reference import ReferenceStore
+from bethink.testing._stateful_items import ItemRules, but_items
 from bethink.testing.doubles import START, HashEmbedder
 from bethink.testing.strategies import filters, histories
 from bethink.threads import ForkPoint, ThreadInfo
@@ -103,7 +108,10 @@ _KINDS = ("message", "note", "insight", "summary", "episode")
 _call_ids = st.sampled_from(("c1", "c2", "c3"))
 
 
-class StoreMachine(RuleBasedStateMachine):
+_PAST: tuple[What, ...] = ("versions", "changes", "forgotten")
+
+
+class StoreMachine(ItemRules, RuleBasedStateMachine):
     """Random appends, forks, folds, puts, searches, forgets and reopenings of a store and of the reference."""
 
     def make_store(self) -> Store:
@@ -450,6 +458,35 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.put(thread.namespace, entry)
 
+    @rule(data=st.data(), amount=st.integers(1, 2))
+    def put_proposal(self, data: st.DataObject, amount: int) -> None:
+        """An insight that waits to be approved, with the change that it is part of."""
+        thread = self.draw_thread(data)
+        messages = () if thread is None else self.messages(thread)
+        if thread is None or not messages:
+            return
+        sources = tuple(Source(each.id, thread.thread_id, each.text or "given") for each in messages[-amount:])
+        insight = Insight(
+            id="r1",
+            text=sources[0].text,
+            trust="user",
+            recorded_at=self.now(),
+            topic="identity",
+            subject="user",
+            slot="home",
+            value="home",
+            sources=sources,
+        )
+        proposal = Proposal(
+            id=self.fresh("p"),
+            text=insight.text,
+            trust="user",
+            recorded_at=insight.recorded_at,
+            sources=sources,
+            proposed=insight,
+        )
+        self.put(thread.namespace, proposal, change=Change(id=self.fresh("c"), at=self.now(), what="drawn"))
+
     @rule(data=st.data(), text=_texts, said=st.booleans(), outcome=st.sampled_from(("success", "failure", "unknown")))
     def put_episode(self, data: st.DataObject, text: str, said: bool, outcome: Outcome) -> None:
         """One given by hand, or made of a message and an entry of a thread's state, which may be of another thread."""
@@ -505,9 +542,44 @@ class StoreMachine(RuleBasedStateMachine):
             valid_to = START if closed else None
             self.put(namespace, retire=(Retire(record_id, self.now(), "newer", superseded_by=by, valid_to=valid_to),))
 
-    @rule(namespace=_namespaces, cited=st.lists(_record_ids, min_size=1, max_size=3))
-    def cite(self, namespace: Namespace, cited: list[str]) -> None:
-        self.put(namespace, cite=tuple(Cite(record_id, self.now()) for record_id in cited))
+    @rule(namespace=_namespaces, cited=st.lists(_record_ids, min_size=1, max_size=3), later=st.booleans())
+    def cite(self, namespace: Namespace, cited: list[str], later: bool) -> None:
+        """Uses of records; with `later`, told of later than they were."""
+        cite = tuple(Cite(record_id, self.now()) for record_id in cited)
+        self.put(namespace, cite=cite, at=self.now() if later else None)
+
+    @rule(data=st.data(), namespace=_namespaces, closed=st.booleans(), stale=st.integers(0, 4), without=st.integers(0, 2))
+    def restore(self, data: st.DataObject, namespace: Namespace, closed: bool, stale: int, without: int) -> None:
+        """A change that takes a record back to something, without some of its sources, beside one that is new; now and then one
+        that rests on what is no longer so."""
+        there = [stored.record for stored in _scan(self.reference, "records", Scope(namespace))]
+        record = data.draw(st.sampled_from([None, *there]))
+        record_id, sources = ("unknown", ()) if record is None else (record.id, record.sources)
+        if isinstance(record, StateEntry | Summary):
+            return
+        restore = Restore(
+            record_id=record_id,
+            retired_at=self.now() if closed else None,
+            reason="undone" if closed else "",
+            without=tuple((source.thread_id, source.message_id) for source in sources[:without]),
+        )
+        change = Change(id=self.fresh("c"), at=self.now(), what="undone", undoes="c0")
+        note = Note(id=self.fresh("n"), text="bees", trust="user", recorded_at=self.now())
+
+        def put(store: Store) -> None:
+            revision = store.revision(namespace) + (stale == 0)
+            store.put(
+                Put(
+                    namespace=namespace,
+                    at=change.at,
+                    records=(note,),
+                    restore=(restore,),
+                    change=change,
+                    at_revision=revision,
+                )
+            )
+
+        self.both(put)
 
     @rule(data=st.data(), record_id=_record_ids)
     def put_receipt(self, data: st.DataObject, record_id: str) -> None:
@@ -699,6 +771,27 @@ class StoreMachine(RuleBasedStateMachine):
         for_words = msgspec.structs.replace(beside, vector=None, limit=limit, around=0)
         assert len(self.store.search(for_words).candidates) == min(limit, by_words)
 
+    @rule(data=st.data(), scope=_scopes, query=_texts, near=st.none() | _texts, ago=st.none() | st.integers(0, 40))
+    def search_past(self, data: st.DataObject, scope: Scope, query: str, near: str | None, ago: int | None) -> None:
+        """Among what there was some time ago, with the records that somebody says there were."""
+        records = [(each.namespace, each.record.id) for each in _scan(self.reference, "records", scope)]
+        known = data.draw(st.lists(st.sampled_from(records), max_size=4, unique=True)) if records else []
+        past = Past(
+            at=None if ago is None else START + timedelta(minutes=max(0, self.count - ago)),
+            known=tuple(known),
+            found=tuple(known[: data.draw(st.integers(0, len(known)))]),
+        )
+        request = Search(
+            scope=scope,
+            terms=tuple(dict.fromkeys(index_terms(query).split())),
+            vector=None if near is None else self.in_use(newest=False).stored(near),
+            limit=1000,
+            around=1000,
+            past=past,
+            where=data.draw(st.none() | filters()),
+        )
+        self.both(lambda store: store.search(request), _comparable)
+
     @rule(data=st.data(), scope=_scopes)
     def forget_message(self, data: st.DataObject, scope: Scope) -> None:
         message = self.draw_message(data, self.draw_thread(data))
@@ -730,7 +823,7 @@ class StoreMachine(RuleBasedStateMachine):
             fork, point = data.draw(st.sampled_from(forks))
             self.forget(Scope(fork.namespace), thread_id=point.thread_id if parent else fork.thread_id)
 
-    def forget(self, scope: Scope, **named: str) -> None:
+    def forget(self, scope: Scope, **named: Any) -> None:
         request = Forget(scope=scope, at=self.now(), **named)
         self.both(lambda store: store.forget(request), lambda receipt: msgspec.structs.replace(receipt, id="", erased=True))
 
@@ -751,7 +844,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def an_equal_revision_means_equal_records(self) -> None:
         for namespace in _NAMESPACES:
-            now = (self.store.revision(namespace), _scan(self.store, "records", Scope(namespace)))
+            now = (self.store.revision(namespace), but_items(_scan(self.store, "records", Scope(namespace))))
             before = self.revisions.setdefault(namespace, now)
             assert now[0] >= before[0]
             assert now[0] > before[0] or now[1] == before[1]
@@ -796,7 +889,16 @@ def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
     listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
-    contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in listed}
+    contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in (*listed, *_PAST)}
+    since = START + timedelta(minutes=20)
+    contents["lately"] = [_scan(store, what, Scope(("a",), True), since=since) for what in _PAST]
+    contents["of one"] = _scan(store, "versions", Scope(("a",)), record_id="r1")
+    contents["stored by"] = [
+        _scan(store, "messages", scope, stored_by=since, thread_id=of)
+        for scope in (_EVERYTHING, Scope(("a",)))
+        for of in (None, "t1")
+    ]
+    contents["spoken by"] = store.speakers(_EVERYTHING, at=since)
     for kind in ("summary", "episode", "insight"):
         contents[f"{kind} by id"] = [
             _scan(store, "records", Scope(namespace), kinds=(kind,), current=True, by_id=True, newest=newest)

@@ -20,8 +20,10 @@ _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
     "_episodes",
     "_in_view",
+    "_items",
     "_filters",
     "_marks",
+    "_past",
     "_rewrite",
     "_spaces",
     "_states",
@@ -43,10 +45,17 @@ from bethink.testing._contract_filters import FilterContract, FilterFieldContrac
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
 from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E402
 from bethink.testing._contract_in_view import InViewContract  # noqa: E402
+from bethink.testing._contract_items import ForgetItemContract, ItemContract, ItemLifeContract, ItemSearchContract  # noqa: E402
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
 from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_marks import MarkContract  # noqa: E402
 from bethink.testing._contract_neighbours import NeighboursContract  # noqa: E402
+from bethink.testing._contract_past import (  # noqa: E402
+    ChangeContract,
+    PastContract,
+    ProposalContract,
+    VersionContract,
+)
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
 from bethink.testing._contract_rewrite import RewriteContract  # noqa: E402
@@ -95,9 +104,17 @@ class StoreContract(
     StateContract,
     ForgetStateContract,
     ForkStateContract,
+    ItemContract,
+    ItemLifeContract,
+    ItemSearchContract,
+    ForgetItemContract,
     RewriteContract,
     TokenContract,
     UsageContract,
+    VersionContract,
+    ChangeContract,
+    PastContract,
+    ProposalContract,
     WholeStoreContract,
 ):
     """Subclass it in a test module and define the fixture `store`; override `reopen` where a second handle is possible."""

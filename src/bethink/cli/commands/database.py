@@ -77,7 +77,7 @@ def stats(run: Run) -> Answer:
 def _show_stats(page: Page, run: Run, found: Stats, spaces: tuple[Space, ...], search: str, used: UsageReport) -> None:
     from bethink.cli.render import counted, size
 
-    plural = {"state": "entries of states", "summary": "summaries"}
+    plural = {"state": "entries of states", "summary": "summaries", "item": "versions of items"}
     records = ", ".join(counted(count, kind, plural.get(kind, "")) for kind, count in sorted(found.records.items())) or "none"
     model = "none yet" if found.embedder is None else f"{found.embedder.name}, {found.embedder.dimension} dimensions"
     for space in spaces[1:]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from bethink.cli.commands.past import AsOf, ValidAt, moment_of
 from bethink.cli.options import Answer, Run, verb
 from bethink.records import Insight, Source
 
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
         "profile",
         "bethink profile --user mara",
         "bethink profile --user mara --history",
+        "bethink profile --user mara --as-of 2026-03-01",
         "bethink profile --subject tom --user mara --json",
     )(profile)
 
@@ -69,10 +71,12 @@ def profile(
     run: Run,
     subject: Annotated[str, typer.Option(help='Whom it is about: "user", or a name.')] = "user",
     history: Annotated[bool, typer.Option("--history", help="Also what is no longer current, and why.")] = False,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> Answer:
     """Show what is known about somebody, with its sources."""
     with run.memory() as memory:
-        current = memory.profile(subject)
+        current = memory.profile(subject, as_of=moment_of(as_of, "as_of"), valid_at=moment_of(valid_at, "valid_at"))
         known = history_of(memory, subject)
         quotes = Quotes(memory)
         sources = {insight.id: quotes.of(insight) for insight in (*current, *known.values())}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bethink.cli.commands.past import AsOf, ValidAt, moment_of
 from bethink.cli.options import Answer, Run, verb
 from bethink.errors import InvalidInput
 
@@ -50,6 +51,7 @@ def register(app: typer.Typer) -> None:
         """bethink recall "dinner" --where '{"at": {"gte": "2026-03-01T00:00:00Z"}}'""",
         'bethink recall "dinner" --budget 500 --unit turn --user mara',
         'bethink recall "where does she live" --why --user mara',
+        'bethink recall "where does she live" --as-of 2026-03-01 --user mara',
     )(recall)
     verb(
         app,
@@ -78,13 +80,18 @@ def recall(
     unit: _UNIT = _Unit.message,
     budget: _BUDGET = None,
     why: Annotated[bool, typer.Option("--why", help="Also say how each hit came to its place.")] = False,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> Answer:
     """Find the best answers to a query; possibly none."""
     given = _given(kind, below, where, unit, budget)
+    times: dict[str, Any] = {"as_of": moment_of(as_of, "as_of"), "valid_at": moment_of(valid_at, "valid_at")}
     if why:
+        if as_of is not None or valid_at is not None:
+            raise InvalidInput("why", "together with a time", "leave out --why, or --as-of and --valid-at")
         return _explained(run, query, k, given)
     with run.memory() as memory:
-        found = memory.recall(query, k, **given)
+        found = memory.recall(query, k, **given, **times)
     return Answer(facts_of(found), lambda page: _show(page, found))
 
 

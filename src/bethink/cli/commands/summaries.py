@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
         app,
         "refine",
         "bethink refine --model openai:gpt-4o-mini --user mara",
-        "OPENAI_BASE_URL=http://localhost:11434/v1 bethink refine trip --model openai:llama3.2 --json",
+        "OPENAI_BASE_URL=http://localhost:8080/v1 bethink refine --model openai:qwen3",
     )(refine)
     verb(app, "expand", "bethink expand trip 019b8d62-7a80-7eae-b872-70d142a9087a --user mara")(expand)
 

@@ -12,6 +12,7 @@ returned has been committed. Options are added as fields with defaults, so a bac
     save     a checkpoint of a thread                             check    list what is inconsistent
     acquire  a turn of a thread, for a while                      rewrite  what is stored, in other words: redacted
     revision, speakers, stats, close
+    keep_items, refresh_items, list_items, count_items, item_namespaces, has_expired: JSON under keys
     bind_embedder, fill_space, switch_space, sweep, spaces: whose vectors there are
 
 What holds for every verb (`bethink.testing.StoreContract` states each sentence as a test):
@@ -34,6 +35,7 @@ makes them is its own affair, but what was committed is found by the next search
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from bethink.checkpoints import Checkpoint
@@ -42,7 +44,9 @@ from bethink.models import Fingerprint
 from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
+from bethink.storage.base.items import ItemChange, KeepItems, ListItems, RefreshItems, StoredItem
 from bethink.storage.base.marks import Mark
+from bethink.storage.base.past import Change, ForgottenCount, Past, Restore, StoredVersion, Version, restored, version_of
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.rewriting import Rewrite, Rewritten, rewritten
 from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
@@ -62,6 +66,7 @@ __all__ = [
     "Appended",
     "Attempt",
     "Candidate",
+    "Change",
     "Cite",
     "Compare",
     "Contains",
@@ -74,15 +79,20 @@ __all__ = [
     "Fold",
     "Forget",
     "ForgetReceipt",
+    "ForgottenCount",
     "Found",
     "Get",
     "In",
     "InView",
+    "ItemChange",
+    "KeepItems",
     "Lease",
+    "ListItems",
     "Mark",
     "Not",
     "Or",
     "Page",
+    "Past",
     "Pending",
     "Problem",
     "Prune",
@@ -90,7 +100,9 @@ __all__ = [
     "Put",
     "Read",
     "Refine",
+    "RefreshItems",
     "Release",
+    "Restore",
     "Retire",
     "Rewrite",
     "Rewritten",
@@ -102,15 +114,20 @@ __all__ = [
     "Space",
     "Stats",
     "Store",
+    "StoredItem",
     "StoredMessage",
     "StoredRecord",
+    "StoredVersion",
     "TokenVectors",
     "Transcript",
     "Verification",
+    "Version",
     "What",
     "fields_of",
     "passes",
+    "restored",
     "rewritten",
+    "version_of",
 ]
 
 
@@ -146,6 +163,24 @@ class Store(Protocol):
 
     def prune(self, request: Prune, /) -> tuple[str, ...]: ...
 
+    def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]: ...
+
+    def refresh_items(self, request: RefreshItems, /) -> int: ...
+
+    def list_items(self, request: ListItems, /) -> tuple[StoredItem, ...]: ...
+
+    def count_items(self, request: ListItems, /) -> int:
+        """How many `list_items` finds, whatever its limit and offset."""
+        ...
+
+    def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
+        """The namespaces of the scope that have an item which has not expired by `at`, sorted."""
+        ...
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        """Whether the scope has versions of items that have expired by `at` and have not been removed."""
+        ...
+
     def search(self, request: Search, /) -> Found: ...
 
     def forget(self, request: Forget, /) -> ForgetReceipt: ...
@@ -155,17 +190,20 @@ class Store(Protocol):
     def scan(self, request: Scan, /) -> Page: ...
 
     def revision(self, namespace: Namespace, /) -> int:
-        """A number that grows with every change of the records of this namespace (put, retire, cite, sources, forget).
+        """A number that grows with every change of the records of this namespace (put, retire, cite, sources, forget), items
+        aside.
 
         Equal numbers mean equal records. It may grow without a change, and never falls, also when the namespace is forgotten
         and used again. Cheap: one row.
         """
         ...
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
-        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once.
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
+        """The names (`Message.name`) under which messages of the scope that search can find were said, sorted, each once; with
+        `at`, of those that were stored by then.
 
-        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read.
+        The name of a tool is none. With the last message of a name the name is gone. Cheap: the messages are not read. With
+        `at`, every message of the scope that has a name is looked at.
         """
         ...
 

@@ -3,7 +3,8 @@
     where ─ retrieval.filters ─▶ Filter ─┬─ `passes`, over the `fields_of` a message or record: the meaning
     (a dict, as JSON)                    └─ a backend's own query, which must find the same
 
-A field is a path of keys: one of `FIELDS`, or "metadata" and the keys below it. Three rules settle what stores elsewhere leave
+A field is a path of keys: one of `FIELDS`, or "metadata" and the keys below it; of items "value" and the keys below it, and
+"expires_at". Three rules settle what stores elsewhere leave
 to chance:
 
 - **Every node is true or false**, also where there is no such field, so `Not` is the exact opposite.
@@ -24,11 +25,13 @@ import msgspec
 from bethink.errors import InvalidInput
 from bethink.marks import Tiered, is_pinned, tier_of
 from bethink.messages import Message
-from bethink.records import AnyRecord, Episode, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, ItemVersion, StateEntry, Summary
 
 __all__ = [
+    "EXPIRES_AT",
     "FIELDS",
     "METADATA",
+    "VALUE",
     "And",
     "Compare",
     "Comparison",
@@ -40,6 +43,7 @@ __all__ = [
     "Not",
     "Or",
     "Scalar",
+    "alive",
     "fields_of",
     "passes",
     "unknown_node",
@@ -55,6 +59,8 @@ FIELDS = ("at", "kind", "outcome", "pinned", "role", "speaker", "thread_id", "ti
 """Speaker, role and tier are a message's alone, the outcome an episode's; of records, only a summary has a thread, and an
 episode that was done in one."""
 METADATA = "metadata"
+VALUE, EXPIRES_AT = "value", "expires_at"
+"""Of items alone, and for filters over items alone."""
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -139,10 +145,19 @@ def fields_of(thing: Message | AnyRecord, thread_id: str, tiers: Mapping[int, Ti
     }
     if isinstance(thing, Summary | StateEntry):
         fields["thread_id"] = thing.thread_id
+    if isinstance(thing, ItemVersion):
+        fields[VALUE] = thing.value
+        if thing.expires_at is not None:
+            fields[EXPIRES_AT] = thing.expires_at
     if isinstance(thing, Episode):
         fields["outcome"] = thing.outcome
         fields.update({"thread_id": thing.thread_id} if thing.thread_id else {})
     return fields
+
+
+def alive(at: datetime) -> Filter:
+    """What is no item, or one that has not expired by then."""
+    return Or((Not(Exists((EXPIRES_AT,))), Compare((EXPIRES_AT,), "gt", at)))
 
 
 def passes(where: Filter, fields: Mapping[str, Any]) -> bool:

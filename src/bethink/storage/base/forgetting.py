@@ -12,7 +12,8 @@ __all__ = ["Forget", "ForgetReceipt", "Verification"]
 
 
 class Forget(msgspec.Struct, frozen=True, kw_only=True):
-    """Remove something and everything that rests on it. Name exactly one of message, record, thread; or none, for the scope.
+    """Remove something and everything that rests on it. Name exactly one of message, record, thread; or none, for the scope, or
+    with `expired` for what has expired in it.
 
     Contract:
         - a message goes from every thread of the scope that holds it (forks), with the other members of its group: half a
@@ -28,7 +29,10 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
           made of (`Episode.entries`).
         - an entry of a state goes with the first of its sources; and with it every receipt that shows it, also in the
           namespaces of `(*namespace, "handoff")` and below: specialists are shown the state of who handed them their work.
-        - a record: it, its unit, and receipts that show it. The messages it came from stay.
+        - a record: it, its unit, and receipts that show it. The messages it came from stay. With a version of an item go all
+          versions of its key.
+        - `expired`: the items of the scope that have expired by `at`, with their history, and former versions that have.
+          Nothing else of the scope goes, and none of it is no error.
         - with a receipt goes what is kept beside it of its usage, with a thread the model calls made for it.
         - a thread: itself, its nodes, its receipts, its session summaries, its episodes, its state, and its messages. A message
           that another thread of the namespace holds too (a fork, or the thread it was forked from; the same id, and the same in
@@ -48,6 +52,7 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str | None = None
     record_id: str | None = None
     thread_id: str | None = None
+    expired: bool = False
 
 
 class ForgetReceipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from bethink.checkpoints import Checkpoint
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
+from bethink.storage.base.past import Change, Restore
 from bethink.storage.base.scope import Scope
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -64,13 +65,19 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     """Long-term records and what goes with them, in one transaction.
 
     Contract, in the order in which it is applied:
-        - `cursor` first: a Conflict leaves everything untouched.
+        - `cursor` first: a Conflict leaves everything untouched; likewise `at_revision`, if the namespace's revision is
+          another by now.
         - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
           was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
           thread that must be, and so does an episode that names one; the
           entries that it was made of must be there too.
-        - `retire`, `cite`: an unknown id raises NotFound.
+        - `restore`, `retire`, `cite`: an unknown id raises NotFound.
+        - each of these changes of a known record leaves a `Version` of it, until `at` (the latest time that the request names,
+          if that is None); one that changes nothing leaves none.
+        - `change`: kept, with the ids of the records that were new, and each version names it. A record that is forgotten
+          takes its versions along.
+        - none of these takes a version of an item (InvalidInput): see `KeepItems`.
         - `receipt`: stored; a known id raises Conflict.
         - `vectors`: unit numbers from a `Pending` page, each with its float32 vector of the dimension of its space, finite
           and of length 1 (InvalidInput otherwise); a unit forgotten meanwhile is passed over. All are of `space`, which is the
@@ -96,6 +103,19 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     usage: TurnUsage | None = None
     calls: tuple[ModelCall, ...] = ()
     relaxed: bool = False
+    at: datetime | None = None
+    restore: tuple[Restore, ...] = ()
+    change: Change | None = None
+    at_revision: int | None = None
+
+    @property
+    def system_time(self) -> datetime | None:
+        """When it is done; None for a request that names no time."""
+        if self.at is not None:
+            return self.at
+        times = [record.recorded_at for record in self.records]
+        times += [retire.at for retire in self.retire] + [cite.at for cite in self.cite]
+        return max(times, default=None)
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ import msgspec
 from bethink.checkpoints import CheckpointInfo
 from bethink.models import Fingerprint
 from bethink.records import Receipt, RecordKind
+from bethink.storage.base.past import Change, ForgottenCount, StoredVersion
 from bethink.storage.base.records import StoredMessage, StoredRecord
 from bethink.storage.base.scope import Scope
 from bethink.threads import ThreadInfo
@@ -18,7 +19,19 @@ from bethink.usage import ModelCall, TurnUsage
 __all__ = ["Due", "Page", "Pending", "Problem", "Scan", "Scanned", "Stats", "What"]
 
 
-What: TypeAlias = Literal["threads", "messages", "records", "receipts", "pending", "checkpoints", "usage", "model calls"]
+What: TypeAlias = Literal[
+    "threads",
+    "messages",
+    "records",
+    "receipts",
+    "pending",
+    "checkpoints",
+    "usage",
+    "model calls",
+    "versions",
+    "changes",
+    "forgotten",
+]
 
 
 class Due(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,13 +51,17 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
     Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
     written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts, checkpoints and model calls by
-    insertion, usage as its receipts, pending units by number; `newest` reverses it. Checkpoints come without their states.
+    insertion, usage as its receipts, pending units by number, versions, changes and what was forgotten as they came; `newest`
+    reverses it. Checkpoints come without their states.
 
     Attributes:
         thread_id: only of this thread (messages, receipts, summaries, episodes, entries of its state, checkpoints, usage,
             model calls).
         kinds, current: for records; `current=True` leaves out the retired.
         pinned: for records: only pinned ones.
+        record_id: for versions: only of this record.
+        since: for versions, changes and what was forgotten: only later than this.
+        stored_by: for messages: only those that were stored by then, in a thread that there was then.
         behind: for threads: only those with messages past their "extracted" cursor.
         due: for threads: only those whose session is to be ended. Reads the rows of threads that are not ended, and no others.
         by_id: for records: in the order of their ids, which for ids of our own making is that of the times they are of. Of one
@@ -69,6 +86,9 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     by_id: bool = False
     space: Fingerprint | None = None
     tokens: Fingerprint | None = None
+    record_id: str | None = None
+    since: datetime | None = None
+    stored_by: datetime | None = None
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -78,7 +98,19 @@ class Pending(msgspec.Struct, frozen=True):
     text: str
 
 
-Scanned: TypeAlias = ThreadInfo | StoredMessage | StoredRecord | Receipt | Pending | CheckpointInfo | TurnUsage | ModelCall
+Scanned: TypeAlias = (
+    ThreadInfo
+    | StoredMessage
+    | StoredRecord
+    | Receipt
+    | Pending
+    | CheckpointInfo
+    | TurnUsage
+    | ModelCall
+    | StoredVersion
+    | Change
+    | ForgottenCount
+)
 """What a scan finds, by `What`."""
 
 

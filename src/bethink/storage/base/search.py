@@ -11,6 +11,7 @@ from bethink.messages import Trust
 from bethink.models import Fingerprint
 from bethink.records import RecordKind
 from bethink.storage.base.filters import Filter
+from bethink.storage.base.past import Past
 from bethink.storage.base.scope import Scope
 from bethink.values import Namespace
 
@@ -39,8 +40,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     Contract:
         - lexical leg: of the units in scope that hold any of `terms`, the `limit` best by the backend's own BM25. Where the
           frequencies of all come to more than 300 and to more than four times `limit`, a backend may count each term once in a
-          unit, and pass over units that hold only the commonest of `terms`, if the others come to as many; where `kinds` does
-          not name all, something is in view, or there is a filter `where`, only if it finds `limit` others.
+          unit, and pass over units that hold only the commonest of `terms`, if the others come to as many; where `kinds`
+          are others than by default, something is in view, or there is a filter `where`, only if it finds `limit` others.
         - dense leg: of the units in scope that have a vector of `space`, the `limit` nearest to `vector` by cosine. Left out
           when `vector` is None. A backend may miss some in a namespace of more than 4,096 vectors, on average less than one in
           a hundred of the ten nearest; the cosines it gives are exact. A `vector` that `Put` would not store is refused.
@@ -52,6 +53,10 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
           are no candidates; they are `beside` them, since a message says what it says whoever asks.
         - the union of all is returned, each candidate with everything ranking needs; order is unspecified.
         - retired records are left out unless `current` is False.
+        - `past`: among what there was at a time; holds inside each leg and in the statistics, which are counted for it: every
+          unit of the scope is looked at.
+        - items are found only where `kinds` names them. Who searches for them says in `where` that they are alive (see
+          `filters.alive`): the statistics count what has expired and has not been removed yet.
         - `space` is that of `vector`, the current one or the one being filled (EmbedderMismatch otherwise); None stands for the
           current one.
         - with `tokens`, candidates and those beside them bring along the vectors of their tokens, if they have any of that
@@ -61,7 +66,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope
     terms: tuple[str, ...] = ()
     vector: bytes | None = None
-    kinds: tuple[Literal["message", "note", "insight", "summary", "episode"], ...] = (
+    kinds: tuple[Literal["message", "note", "insight", "summary", "episode", "item"], ...] = (
         *("message", "note", "insight", "summary", "episode"),
     )
     limit: int = 200
@@ -71,6 +76,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     where: Filter | None = None
     space: Fingerprint | None = None
     tokens: Fingerprint | None = None
+    past: Past | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,10 +11,20 @@ from bethink.errors import CorruptStore, StoreError
 from bethink.records import Episode, Summary
 from bethink.storage.base import Problem
 from bethink.storage.derive import speaker_of, thread_of
-from bethink.storage.sqlite import checkpoints
+from bethink.storage.sqlite import checkpoints, items
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import Queries, q, statements
-from bethink.storage.sqlite.values import decode_call, decode_message, decode_node, decode_receipt, decode_record, decode_usage
+from bethink.storage.sqlite.values import (
+    decode_call,
+    decode_change,
+    decode_message,
+    decode_node,
+    decode_receipt,
+    decode_record,
+    decode_usage,
+    decode_version,
+    micros,
+)
 
 __all__ = ["check", "check_lexicon"]
 
@@ -43,7 +53,9 @@ def check(database: Database) -> list[Problem]:
     found += _of_records(database)
     found += _of_receipts(database)
     found += _of_usage(database)
+    found += _of_versions(database)
     found += checkpoints.problems(database)
+    found += items.problems(database)
     return [*found, *_of_vectors(database)]
 
 
@@ -181,3 +193,23 @@ def _of_usage(database: Database) -> Iterator[Problem]:
             continue
         if call.thread_id != thread_id:
             yield Problem("differs from its row", f"model call row {number}")
+
+
+def _of_versions(database: Database) -> Iterator[Problem]:
+    """Each version, and each change, against its row."""
+    for number, until, body in database.execute(q.all_versions):
+        try:
+            version = decode_version(body)
+        except StoreError:
+            yield Problem("cannot be read", f"version row {number}")
+            continue
+        if micros(version.until) != until:
+            yield Problem("differs from its row", f"version row {number}")
+    for number, at, body in database.execute(q.all_changes):
+        try:
+            change = decode_change(body)
+        except StoreError:
+            yield Problem("cannot be read", f"change row {number}")
+            continue
+        if micros(change.at) != at:
+            yield Problem("differs from its row", f"change row {number}")

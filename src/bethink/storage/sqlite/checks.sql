@@ -9,6 +9,24 @@ SELECT 'thread row ' || id FROM threads WHERE namespace NOT IN (SELECT id FROM n
 -- is in a namespace that is not there
 SELECT 'record row ' || id FROM records WHERE namespace NOT IN (SELECT id FROM namespaces);
 
+-- name: item_without_row
+-- is a version of an item that its key does not know
+SELECT 'record row ' || r.id FROM records r WHERE r.kind = 'item' AND NOT EXISTS (
+  SELECT 1 FROM items i WHERE i.record = r.id AND i.namespace = r.namespace);
+
+-- name: item_not_one
+-- has no current version, or one that is not its highest
+SELECT 'the item with record row ' || max(record) FROM items GROUP BY namespace, key
+HAVING sum(current) <> 1 OR max(version) <> max(version) FILTER (WHERE current = 1);
+
+-- name: item_indexed_wrongly
+-- is a former version and has a unit
+SELECT 'record row ' || id FROM records WHERE kind = 'item' AND retired = 1 AND unit IS NOT NULL;
+
+-- name: dropped_unit_there
+-- is listed as gone and is there
+SELECT 'unit ' || unit FROM dropped WHERE unit IN (SELECT id FROM units);
+
 -- name: receipt_without_thread
 -- is of a thread that is not there
 SELECT 'receipt row ' || id FROM receipts c
@@ -17,6 +35,18 @@ WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = c.namespace AND t.
 -- name: usage_without_receipt
 -- is of a receipt that is not there
 SELECT 'usage row ' || receipt FROM usage WHERE receipt NOT IN (SELECT id FROM receipts);
+
+-- name: version_without_record
+-- is of a record that is not there
+SELECT 'version row ' || id FROM versions WHERE record NOT IN (SELECT id FROM records);
+
+-- name: change_without_namespace
+-- is in a namespace that is not there
+SELECT 'change row ' || id FROM changes WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: forgotten_without_namespace
+-- is in a namespace that is not there
+SELECT 'forgotten row ' || id FROM forgotten WHERE namespace NOT IN (SELECT id FROM namespaces);
 
 -- name: model_call_without_thread
 -- is of a thread that is not there
@@ -99,7 +129,8 @@ WHERE r.unit IS NOT NULL AND (u.id IS NULL OR u.kind <> r.kind OR u.owner <> r.i
 -- has a unit with another time
 -- (A time is written with as few digits of a second as it needs.)
 SELECT 'record row ' || id FROM (
-  SELECT r.id, u.at, json_extract(CAST(r.body AS TEXT), '$.recorded_at') AS recorded FROM records r JOIN units u ON u.id = r.unit
+  SELECT r.id, u.at, json_extract(CAST(r.body AS TEXT), CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END) AS recorded
+  FROM records r JOIN units u ON u.id = r.unit
   WHERE json_valid(CAST(r.body AS TEXT)))
 WHERE at IS NOT CAST(strftime('%s', substr(recorded, 1, 19)) AS INTEGER) * 1000000
   + CAST(substr(rtrim(substr(recorded, 21), 'Z') || '000000', 1, 6) AS INTEGER);
@@ -189,7 +220,8 @@ WHERE message NOT IN (SELECT id FROM messages) OR score NOT BETWEEN 1 AND 10;
 -- name: state_without_thread
 -- is of the state of a thread, or an episode of one, that is not there
 SELECT 'record row ' || r.id FROM records r
-WHERE (r.kind = 'state' OR (r.kind = 'episode' AND r.thread_id IS NOT NULL)) AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
+WHERE (r.kind = 'state' OR (r.kind = 'episode' AND r.thread_id IS NOT NULL))
+  AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.namespace = r.namespace AND t.thread_id = r.thread_id);
 
 -- name: checkpoint_without_thread
 -- is of a thread that is not there

@@ -24,13 +24,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from bethink.storage.base import And, Compare, Contains, Exists, Filter, In, Not, Or, Scope
-from bethink.storage.base.filters import METADATA, Comparison, Scalar, unknown_node
+from bethink.storage.base.filters import EXPIRES_AT, METADATA, VALUE, Comparison, Scalar, unknown_node
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.values import listed, micros, path_range
 
 if TYPE_CHECKING:
     from bethink.storage.sqlite.dense import Similarities
+    from bethink.storage.sqlite.past import Then
 
 __all__ = ["Condition", "Passing", "of_message", "of_record", "span_of"]
 
@@ -65,7 +66,7 @@ class _Side(NamedTuple):
 
     Attributes:
         columns: an expression for each field that is no metadata; one that is not here is missing.
-        body: the JSON that holds the metadata.
+        body: the JSON that holds the metadata, and an item's value.
         time: a time in the form of the column "at".
     """
 
@@ -94,12 +95,18 @@ _MESSAGE = _Side(
     body="CAST(m.body AS TEXT)",
     time=micros,
 )
-_RECORDED = "json_extract(CAST(r.body AS TEXT), CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END)"
+
+
+def _time_in_body(path: str) -> str:
+    """A time in the body. Written with as few digits as it needs: of one length, texts are in the order of their times."""
+    time = f"json_extract(CAST(r.body AS TEXT), {path})"
+    return f"substr({time}, 1, 19) || CASE length({time}) WHEN 20 THEN '.000000' ELSE substr({time}, 20, 7) END"
+
+
 _RECORD = _Side(
     columns={
-        # Written with as few digits as it needs: of one length, texts are in the order of their times.
-        "at": f"substr({_RECORDED}, 1, 19) "
-        f"|| CASE length({_RECORDED}) WHEN 20 THEN '.000000' ELSE substr({_RECORDED}, 20, 7) END",
+        "at": _time_in_body("CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END"),
+        EXPIRES_AT: _time_in_body("'$.expires_at'"),
         "kind": "r.kind",
         "outcome": "CASE r.kind WHEN 'episode' THEN json_extract(CAST(r.body AS TEXT), '$.outcome') END",
         "pinned": "r.pinned",
@@ -133,7 +140,9 @@ def _condition(node: Filter, side: _Side) -> Condition:
             return Condition(f"(NOT {inner.sql})", inner.parameters)
         case Compare() | In() | Contains() | Exists():
             name, *keys = node.field
-            return _of_json(side, keys, node) if name == METADATA else _of_column(side.columns.get(name), side, node)
+            if name in (METADATA, VALUE):
+                return _of_json(side, name, keys, node)
+            return _of_column(side.columns.get(name), side, node)
     raise unknown_node(node)
 
 
@@ -203,10 +212,10 @@ class _Found(NamedTuple):
     items: Condition
 
 
-def _of_json(side: _Side, keys: Sequence[str], node: _Test) -> Condition:
-    """A test of what is at a path of keys below the metadata."""
+def _of_json(side: _Side, root: str, keys: Sequence[str], node: _Test) -> Condition:
+    """A test of what is at a path of keys below the metadata, or below an item's value."""
     if not any(_ESCAPED.search(key) for key in keys):
-        at = ("$" + "".join(f'."{key}"' for key in (METADATA, *keys)),)
+        at = ("$" + "".join(f'."{key}"' for key in (root, *keys)),)
         found = _Found(
             Condition(f"json_type({side.body}, ?)", at),
             Condition(f"json_extract({side.body}, ?)", at),
@@ -223,7 +232,7 @@ def _of_json(side: _Side, keys: Sequence[str], node: _Test) -> Condition:
         ),
         node,
     )
-    walk = [f"json_each({side.body}, '$.{METADATA}') k1"]
+    walk = [f"json_each({side.body}, '$.{root}') k1"]
     walk += [f"json_each(CASE k{depth}.type WHEN 'object' THEN k{depth}.value END) k{depth + 1}" for depth in depths[:-1]]
     named = " AND ".join(f"k{depth}.key = ?" for depth in depths)
     sql = f"EXISTS (SELECT 1 FROM {' CROSS JOIN '.join(walk)} WHERE {named} AND {test.sql})"  # noqa: S608 - keys are bound
@@ -289,11 +298,16 @@ def _plain(value: Scalar) -> tuple[Parameter, ...]:
 
 
 class Passing:
-    """The units of a scope that pass a filter, as far as a leg asks; `units` is how many the scope has."""
+    """The units of a scope that pass a filter, as far as a leg asks; `units` is how many the scope has. With `then`, of those
+    that may be found of the past."""
 
-    def __init__(self, database: Database, scope: Scope, where: Filter, units: int) -> None:
+    def __init__(self, database: Database, scope: Scope, where: Filter | None, units: int, then: Then | None = None) -> None:
         self._database, self._scope, self._units = database, scope, units
+        where = And(()) if where is None else where
         self._message, self._record = of_message(where), of_record(where)
+        if then is not None:
+            self._message = _joined("AND", [Condition(*then.of_message), self._message])
+            self._record = _joined("AND", [Condition(*then.of_record), self._record])
         self._span = span_of(where)
         self._both = (*self._message.parameters, *self._record.parameters)
 

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
-from bethink.records import AnyRecord, StateEntry, Summary
+from bethink.records import AnyRecord, ItemVersion, StateEntry, Summary
 from bethink.storage.base import Forget, ForgetReceipt, Scope
 from bethink.storage.derive import made_of, nodes_without, receipt_shows, record_without, rehomed, reopened, terms_of
 from bethink.storage.sqlite import checkpoints, marks
@@ -30,6 +31,7 @@ from bethink.storage.sqlite.values import (
     decode_record,
     encode,
     listed,
+    micros,
     namespace_of,
     path_range,
 )
@@ -119,10 +121,17 @@ def forget(database: Database, request: Forget) -> ForgetReceipt:
         _drop_receipts(database, gone, namespace)
     for namespace in sorted(gone.records.keys() | gone.changed.keys() | gone.rehomed):
         touch_records(database, namespace)
-    if request.message_id is request.record_id is request.thread_id is None:
+    for namespace in gone.namespaces() if not request.expired else ():
+        messages, removed = {each for thread in gone.within(namespace) for each in thread.lost}, gone.records.get(namespace, [])
+        if messages or removed:
+            database.execute(q.add_forgotten, (namespace, micros(request.at), len(messages), len(removed)))
+    if request.message_id is request.record_id is request.thread_id is None and not request.expired:
         database.execute(q.drop_empty_namespaces, path_range(request.scope))
         database.execute(q.drop_partitions_astray)
+        database.execute(q.drop_changes_astray)
+        database.execute(q.drop_forgotten_astray)
     if gone.threads or gone.records:
+        database.execute(q.shorten_dropped, (sys.maxsize,))
         database.execute(q.owe_erasure)
     return ForgetReceipt(
         id=new_id(request.at),
@@ -150,14 +159,19 @@ def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
 
 def _named(database: Database, request: Forget) -> tuple[_Gone, list[Row]]:
     """The messages, with their groups, and the threads that go; and the rows of the records named. Or NotFound."""
-    if sum(name is not None for name in (request.message_id, request.record_id, request.thread_id)) > 1:
-        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id", "make one call for each")
+    named = [name for name in (request.message_id, request.record_id, request.thread_id) if name is not None]
+    if len(named) + request.expired > 1:
+        raise InvalidInput("forget", "more than one of message_id, record_id, thread_id, expired", "make one call for each")
     scope = path_range(request.scope)
+    if request.expired:
+        return _Gone({}), database.execute(q.expired_items, (*scope, micros(request.at)))
     if request.record_id is not None:
         records = database.execute(q.records_in_scope, (*scope, request.record_id))
         if not records:
             raise NotFound(f"record {request.record_id!r} is not in this scope")
-        return _Gone({}), records
+        items = [row[0] for row in records if isinstance(decode_record(row[3]), ItemVersion)]
+        others = [row for row in records if row[0] not in items]
+        return _Gone({}), others + (database.execute(q.with_other_versions, (listed(items),)) if items else [])
     if request.message_id is not None:
         gone = _Gone({})
         _with_groups(database, gone, scope, [request.message_id])
@@ -293,7 +307,9 @@ def _drop_records(database: Database, gone: _Gone, named: list[Row]) -> None:
                 gone.changed.setdefault(namespace, []).append(left)
             write_record(database, number, unit, left)
     dropped += _drop_made_of(database, gone, frozenset(dropped))
+    database.execute(q.drop_items, (listed(dropped),))
     database.execute(q.drop_sources_of_records, (listed(dropped),))
+    database.execute(q.drop_versions, (listed(dropped),))
     database.execute(q.drop_records, (listed(dropped),))
 
 

@@ -180,6 +180,21 @@ class Lexicon:
                 found[term] += 1
         return {term: total for term, total in found.items() if total}
 
+    def frequency_among(self, units: Collection[int]) -> dict[str, int]:
+        """The same of some units of the lexicon, and the tails: every unit that holds a term is looked at."""
+        among, found = frozenset(units), {}
+        for term in self._terms:
+            folded = _folded(term)
+            words = [quoted(in_lexicon(folded, space)) for space in self._spaces]
+            if len(self._spaces) > _EACH:
+                words = [f"{quoted(folded + '#')} *"]
+            rows = self._database.execute(q.match_all, (" OR ".join(words),)) if words else []
+            found[term] = sum([unit in among for (unit,) in rows])
+        for counted in self.tail.values():
+            for term in counted.positions:
+                found[term] += 1
+        return {term: total for term, total in found.items() if total}
+
     def _holding(self, terms: Collection[str]) -> dict[str, int]:
         """In how many units of the lexicon each of some terms occurs, 0 for none."""
         spaces, asked = self._spaces, {term: _folded(term) for term in terms}

@@ -43,6 +43,8 @@ _RETIRED = len(KINDS)
 """Added to the number of its kind for a retired unit."""
 _REPLACED = 2 * _RETIRED
 """Instead of it, where a later vector of the same unit has taken the place."""
+_ITEM = _REPLACED + 1
+"""The number of an item, which is never retired: above, so that a search for all but items compares each with one number."""
 _NOBODY = -1
 """The unit of a vector that was replaced: no unit has this number."""
 _GROWTH = 1.5
@@ -212,11 +214,12 @@ class Partition:
     def eligible(self, kinds: tuple[str, ...], current: bool, without: NDArray[np.int64]) -> Mask | None:
         """Which vectors a search may find; None for all."""
         numbers = [number for number, kind in enumerate(KINDS) if kind in kinds]
-        if len(numbers) == len(KINDS):
+        if len(numbers) == len(KINDS) and "item" not in kinds:
             chosen = self._flags < (_RETIRED if current else _REPLACED)
         else:
-            wanted = np.zeros(_REPLACED + 1, np.bool_)
+            wanted = np.zeros(_ITEM + 1, np.bool_)
             wanted[numbers] = True
+            wanted[_ITEM] = "item" in kinds
             if not current:
                 wanted[[number + _RETIRED for number in numbers]] = True
             chosen = wanted[self._flags]
@@ -293,6 +296,7 @@ def _with_more(columns: _Columns, count: int, rows: list[Row]) -> _Columns:
 
 
 _FLAGS = {(kind, retired): number + _RETIRED * retired for number, kind in enumerate(KINDS) for retired in (0, 1)}
+_FLAGS["item", 0] = _ITEM
 
 
 def _capacity(count: int, total: int, room: int) -> int:

@@ -6,8 +6,9 @@
 To let FTS5 score every unit that holds a common word takes 2.4 µs each; to read their numbers 0.2, once; to add up weights by
 numpy 0.02. So all words of a query can count in a large scope, not the rarest alone.
 
-A unit's words never change, its number is never used again, and only a forget removes one. So what was read holds up to the
-last unit that there was, and what came later is read when the word is next asked for, in the transaction of whoever asks.
+A unit's words never change, and its number is never used again. So what was read holds up to the last unit that there was, and
+what came later is read when the word is next asked for, in the transaction of whoever asks. Units go with a forget, after which
+all is read anew, and with versions of items, which are listed in `dropped`: they are taken out of what is known.
 """
 
 from __future__ import annotations
@@ -52,23 +53,26 @@ class Postings:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._numbers = 0
         self._forgotten = 0
+        self._dropped = 0
         self._lock = threading.Lock()
 
     def of(self, database: Database, words: Collection[str]) -> dict[str, Units]:
         """Of each word, as the lexicon has it, the units that hold it, ascending."""
         last = last_unit(database)
         forgotten: int = database.execute(q.forgotten)[0][0]
+        dropped: int = database.execute(q.last_dropped)[0][0]
         with self._lock:
             if forgotten > self._forgotten:
                 self._clear()
                 self._forgotten = forgotten
-            # Whoever reads as of before a forget is not served from what was read after it.
-            current = forgotten == self._forgotten
+            self._take_out(database, dropped)
+            # Whoever reads as of before units went is not served from what was read after that.
+            current = (forgotten, dropped) == (self._forgotten, self._dropped)
             known = {word: self._known[word] for word in words if current and word in self._known}
         found = {word: _up_to(last, word, known.get(word), database) for word in words}
         if current:
             with self._lock:
-                if forgotten == self._forgotten:
+                if (forgotten, dropped) == (self._forgotten, self._dropped):
                     self._keep({word: _Known(last, units) for word, units in found.items()})
         return found
 
@@ -84,6 +88,21 @@ class Postings:
         while self._numbers > _KEPT:
             _, oldest = self._known.popitem(last=False)
             self._numbers -= len(oldest.units) + _WORD
+
+    def _take_out(self, database: Database, dropped: int) -> None:
+        """The units that went since one was last taken out; all that is known, if not all of them are listed any more."""
+        if dropped <= self._dropped:
+            return
+        if self._known:
+            gone = [unit for (unit,) in database.execute(q.dropped_after, (self._dropped, dropped))]
+            if len(gone) < dropped - self._dropped:
+                self._clear()
+            for word, known in self._known.items():
+                places = _places(known.units, np.array(gone, dtype=np.int64)) if len(known.units) else ()
+                if len(places):
+                    self._known[word] = known._replace(units=np.delete(known.units, places))
+                    self._numbers -= len(places)
+        self._dropped = dropped
 
     def clear(self) -> None:
         with self._lock:

@@ -334,16 +334,118 @@ WHERE t.namespace = ?1 AND t.thread_id = ?2 AND t.settled = 0 AND m.listed = 0 A
 SELECT id, unit, body FROM records WHERE record_id = ? AND namespace = ?;
 
 -- name: add_record
-INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+-- What is written has the revision that its namespace is given at the end of the transaction, or one before that and after the last.
+INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_id, pinned, body, changed)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT value + 1 FROM meta WHERE key = 'revision'));
 
 -- name: set_record
-UPDATE records SET retired = ?, superseded_by = ?, body = ? WHERE id = ?;
+UPDATE records SET retired = ?, superseded_by = ?, body = ?, changed = (SELECT value + 1 FROM meta WHERE key = 'revision')
+WHERE id = ?;
 
 -- name: set_record_unit
 UPDATE records SET unit = ? WHERE id = ?;
 
 -- name: add_source
 INSERT OR IGNORE INTO sources (message, record) VALUES (?, ?);
+
+-- name: find_item
+-- The current version of a key, expired or not: number, unit and body.
+SELECT r.id, r.unit, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.path = ? AND i.key = ? AND i.current = 1;
+
+-- name: find_record_at
+SELECT 1 FROM records WHERE record_id = ? AND namespace = (SELECT id FROM namespaces WHERE path = ?);
+
+-- name: add_item
+INSERT INTO items (namespace, key, version, record, current, expires_at) VALUES (?, ?, ?, ?, 1, ?);
+
+-- name: retire_item
+UPDATE items SET current = 0 WHERE record = ?;
+
+-- name: refresh_item
+UPDATE items SET expires_at = ? WHERE record = ?;
+
+-- name: versions_of_key
+-- Numbers and units of all versions of a key.
+SELECT r.id, r.unit FROM items i JOIN records r ON r.id = i.record WHERE i.namespace = ? AND i.key = ? ORDER BY i.version;
+
+-- name: versions_beyond
+-- Likewise of the former ones, without so many of the newest.
+SELECT r.id, r.unit FROM items i JOIN records r ON r.id = i.record
+WHERE i.namespace = ? AND i.key = ? AND i.current = 0 ORDER BY i.version DESC LIMIT -1 OFFSET ?;
+
+-- name: drop_items
+DELETE FROM items WHERE record IN (SELECT value FROM json_each(?));
+
+-- name: list_items
+-- The items of a scope that are alive at ?3; filters.py writes :record.
+SELECT n.path, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: list_items_here
+-- Those of one namespace: as many as are wanted are read.
+SELECT n.path, r.body FROM namespaces n CROSS JOIN items i ON i.namespace = n.id CROSS JOIN records r ON r.id = i.record
+WHERE n.id = (SELECT id FROM namespaces WHERE path >= ?1 AND path < ?2) AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY i.record DESC LIMIT ? OFFSET ?;
+
+-- name: list_items_of_keys
+-- Those of a list of keys.
+SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN namespaces n CROSS JOIN items i ON i.namespace = n.id AND i.key = l.value
+CROSS JOIN records r ON r.id = i.record
+WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: list_items_of_ids
+-- Those of a list of ids of versions.
+SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN records r ON r.record_id = l.value CROSS JOIN items i ON i.record = r.id
+CROSS JOIN namespaces n ON n.id = i.namespace
+WHERE n.path >= ?1 AND n.path < ?2 AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3)
+  AND :record ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: list_versions
+-- All versions, which are alive themselves, of a list of keys.
+SELECT n.path, r.body FROM json_each(?4) l CROSS JOIN namespaces n CROSS JOIN items c ON c.namespace = n.id AND c.key = l.value
+CROSS JOIN items i ON i.namespace = c.namespace AND i.key = c.key CROSS JOIN records r ON r.id = i.record
+WHERE n.path >= ?1 AND n.path < ?2 AND c.current = 1 AND (c.expires_at IS NULL OR c.expires_at > ?3)
+  AND (i.expires_at IS NULL OR i.expires_at > ?3) ORDER BY r.id DESC LIMIT ? OFFSET ?;
+
+-- name: item_namespaces
+SELECT n.path FROM namespaces n WHERE n.path >= ?1 AND n.path < ?2 AND EXISTS (
+  SELECT 1 FROM items i WHERE i.namespace = n.id AND i.current = 1 AND (i.expires_at IS NULL OR i.expires_at > ?3));
+
+-- name: expired_items
+-- As `records_in_scope`: versions that have expired by ?3, and all of a key whose current one has.
+SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM namespaces n CROSS JOIN items g ON g.namespace = n.id
+CROSS JOIN items i ON i.namespace = g.namespace AND i.key = g.key AND (g.current = 1 OR i.version = g.version)
+JOIN records r ON r.id = i.record
+WHERE g.expires_at <= ?3 AND n.path >= ?1 AND n.path < ?2 ORDER BY r.id;
+
+-- name: has_expired
+SELECT EXISTS (SELECT 1 FROM namespaces n CROSS JOIN items i ON i.namespace = n.id AND i.expires_at <= ?3
+WHERE n.path >= ?1 AND n.path < ?2);
+
+-- name: with_other_versions
+-- As `records_in_scope`: the records of a list of numbers, and all versions of the items among them.
+SELECT DISTINCT r.id, r.namespace, r.unit, r.body FROM items g
+CROSS JOIN items i ON i.namespace = g.namespace AND i.key = g.key JOIN records r ON r.id = i.record
+WHERE g.record IN (SELECT value FROM json_each(?)) ORDER BY r.id;
+
+-- name: all_items
+SELECT i.record, i.namespace, i.key, i.version, i.current, i.expires_at, r.body FROM items i LEFT JOIN records r ON r.id = i.record
+ORDER BY i.record;
+
+-- name: note_dropped
+INSERT INTO dropped (unit) VALUES (?);
+
+-- name: last_dropped
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'dropped';
+
+-- name: dropped_after
+SELECT unit FROM dropped WHERE id > ? AND id <= ?;
+
+-- name: shorten_dropped
+DELETE FROM dropped WHERE id <= ?;
 
 -- name: find_receipt
 SELECT id FROM receipts WHERE receipt_id = ? AND namespace = ?;
@@ -388,14 +490,14 @@ SELECT u.terms FROM units u JOIN namespaces n ON n.id = u.namespace WHERE u.id >
 
 -- name: index_unit
 INSERT INTO lexicon
-  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  (rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode, item)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: unindex_unit
 -- The lexicon holds no texts, so it is told what was in the row.
 INSERT INTO lexicon
-  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode)
-VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  (lexicon, rowid, message, note, insight, summary, episode, retired_note, retired_insight, retired_summary, retired_episode, item)
+VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
 -- Rewrite it as one segment; see `erase`.
@@ -701,6 +803,14 @@ SELECT r.record_id, r.body FROM records r INDEXED BY records_current
 WHERE r.namespace = (SELECT id FROM namespaces WHERE path = ?1) AND r.kind = ?2 AND r.retired = 0 AND r.record_id > ?3
   AND r.record_id < ?4
 ORDER BY r.record_id {order} LIMIT ?5;
+
+-- name: versions_of_kind
+-- The numbers of the records of a kind (?2) in one namespace (?1), and when each was written last. Read from the index alone.
+SELECT id, changed FROM records INDEXED BY records_by_kind
+WHERE namespace = (SELECT id FROM namespaces WHERE path = ?1) AND kind = ?2 AND id > ?3 AND id < ?4 ORDER BY id LIMIT ?5;
+
+-- name: records_by_number
+SELECT id, changed, body FROM records WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: scan_pinned_records
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
@@ -1088,6 +1198,7 @@ INSERT INTO lexicon (lexicon) VALUES ('integrity-check');
 -- Whether something that is stored holds these bytes.
 SELECT 1 FROM messages WHERE instr(body, ?1) OR instr(raw, ?1) OR instr(CAST(message_id AS BLOB), ?1)
 UNION ALL SELECT 1 FROM records WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM items WHERE instr(CAST(key AS BLOB), ?1)
 UNION ALL SELECT 1 FROM nodes WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM attempts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
@@ -1126,6 +1237,109 @@ UPDATE meta SET value = max(value, ?) WHERE key = 'last_unit';
 -- name: count_units
 -- Units of all namespaces.
 SELECT coalesce(sum(units), 0) FROM namespaces;
+
+-- name: add_version
+INSERT INTO versions (record, until, body) VALUES (?, ?, ?);
+
+-- name: add_change
+INSERT INTO changes (namespace, at, body) VALUES (?, ?, ?);
+
+-- name: add_forgotten
+INSERT INTO forgotten (namespace, at, messages, records) VALUES (?, ?, ?, ?);
+
+-- name: drop_versions
+-- Those of some records.
+DELETE FROM versions WHERE record IN (SELECT value FROM json_each(?));
+
+-- name: drop_changes_astray
+-- Those of namespaces that are gone.
+DELETE FROM changes WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: drop_forgotten_astray
+DELETE FROM forgotten WHERE namespace NOT IN (SELECT id FROM namespaces);
+
+-- name: scan_versions
+-- ?5 is a time or null, ?6 a record id or null.
+SELECT v.id, n.path, r.record_id, v.body FROM versions v JOIN records r ON r.id = v.record JOIN namespaces n ON n.id = r.namespace
+WHERE v.id > ?1 AND v.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR v.until > ?5)
+  AND (?6 IS NULL OR r.record_id = ?6)
+ORDER BY v.id {order} LIMIT ?7;
+
+-- name: scan_versions_of_record
+-- As `scan_versions`, of one record: no other is looked at.
+SELECT v.id, n.path, r.record_id, v.body
+FROM records r JOIN namespaces n ON n.id = r.namespace JOIN versions v INDEXED BY versions_by_record ON v.record = r.id
+WHERE v.id > ?1 AND v.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR v.until > ?5) AND r.record_id = ?6
+ORDER BY v.id {order} LIMIT ?7;
+
+-- name: scan_changes
+SELECT c.id, c.body FROM changes c JOIN namespaces n ON n.id = c.namespace
+WHERE c.id > ?1 AND c.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR c.at > ?5)
+ORDER BY c.id {order} LIMIT ?6;
+
+-- name: scan_forgotten
+SELECT f.id, f.at, f.messages, f.records FROM forgotten f JOIN namespaces n ON n.id = f.namespace
+WHERE f.id > ?1 AND f.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR f.at > ?5)
+ORDER BY f.id {order} LIMIT ?6;
+
+-- name: scan_messages_stored_by
+-- As `scan_messages`, those stored by a time (?6). A fork's were there once the fork was.
+SELECT m.id, n.path, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+  AND m.added_at <= ?6 AND t.created_at <= ?6
+ORDER BY m.id {order} LIMIT ?7;
+
+-- name: last_stored_by
+-- As `scan_messages_stored_by` of one thread in one namespace, in the thread's order: the newest is looked up at its end.
+SELECT m.id, ?3, t.thread_id, m.seq, m.grp, m.body, m.raw, m.raw_format
+FROM threads t CROSS JOIN messages m ON m.id BETWEEN (t.id << 32) AND (t.id << 32) + 4294967295
+WHERE t.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND t.thread_id = ?5 AND m.id > ?1 AND m.id < ?2
+  AND ?4 IS NOT NULL AND m.added_at <= ?6 AND t.created_at <= ?6
+ORDER BY m.id {order} LIMIT ?7;
+
+-- name: records_by_place
+-- Numbers and units of records, by a list of pairs of path and record id.
+SELECT r.id, r.unit FROM json_each(?) l CROSS JOIN namespaces n ON n.path = json_extract(l.value, '$[0]')
+  CROSS JOIN records r ON r.record_id = json_extract(l.value, '$[1]') AND r.namespace = n.id;
+
+-- name: units_stored_by
+-- Units and lengths of the messages of a scope that were stored by ?3, and their number where they wait for a vector of space ?4.
+SELECT u.id, u.length, p.unit FROM namespaces n CROSS JOIN threads t ON t.namespace = n.id
+  CROSS JOIN messages m ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295
+  CROSS JOIN units u ON u.id = m.unit LEFT JOIN pending p ON p.space = ?4 AND p.unit = u.id
+WHERE n.path >= ?1 AND n.path < ?2 AND t.created_at <= ?3 AND m.added_at <= ?3;
+
+-- name: units_with_lengths
+-- The same of a list of units.
+SELECT u.id, u.length, p.unit FROM json_each(?1) l CROSS JOIN units u ON u.id = l.value
+  LEFT JOIN pending p ON p.space = ?2 AND p.unit = u.id;
+
+-- name: messages_stored_by
+-- Those of a list of numbers of messages that were stored by ?2.
+SELECT m.id FROM json_each(?1) l CROSS JOIN messages m ON m.id = l.value CROSS JOIN threads t ON t.id = m.thread
+WHERE m.added_at <= ?2 AND t.created_at <= ?2;
+
+-- name: match_all
+-- Every row of the lexicon that a query in FTS5's language finds.
+SELECT rowid FROM lexicon WHERE lexicon MATCH ?;
+
+-- name: speakers_by
+-- The names of those that have spoken by a time (?3).
+SELECT DISTINCT u.speaker FROM namespaces n CROSS JOIN units u INDEXED BY units_by_speaker ON u.namespace = n.id
+  CROSS JOIN messages m ON m.id = u.owner CROSS JOIN threads t ON t.id = m.thread
+WHERE n.path >= ?1 AND n.path < ?2 AND u.speaker IS NOT NULL AND m.added_at <= ?3 AND t.created_at <= ?3 ORDER BY u.speaker;
+
+-- name: drop_source
+-- Of record ?1 in namespace ?2: message ?4 of thread ?3.
+DELETE FROM sources WHERE record = ?1 AND message IN (SELECT m.id FROM threads t CROSS JOIN messages m
+  ON m.id > (t.id << 32) AND m.id <= (t.id << 32) + 4294967295 WHERE t.namespace = ?2 AND t.thread_id = ?3 AND m.message_id = ?4);
+
+-- name: all_versions
+SELECT id, until, body FROM versions ORDER BY id;
+
+-- name: all_changes
+SELECT id, at, body FROM changes ORDER BY id;
 
 -- name: rewrite_threads
 -- Threads of a scope after a number, as `rewrite` reads them.

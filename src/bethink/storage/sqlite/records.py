@@ -18,15 +18,18 @@ from bethink.storage.base import (
     Page,
     Pending,
     Put,
+    Restore,
     Retire,
     Scan,
     StoredMessage,
     StoredRecord,
+    restored,
 )
-from bethink.storage.derive import terms_of, thread_of
+from bethink.storage.derive import refuse_item, terms_of, thread_of
 from bethink.storage.scans import check_by_id
 from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
+from bethink.storage.sqlite.past import VERSION_SCANS, Keeping
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import message_numbers, settle_thread, shorten
@@ -69,23 +72,20 @@ def put(database: Database, request: Put) -> None:
         _move(database, namespace, request.cursor)
     found = database.execute(q.namespace_id, (path_of(namespace),))
     number = found[0][0] if found else _NOWHERE
-    for record in request.records:
-        _require_work(database, namespace, number, record)
-        known = database.execute(q.find_record, (record.id, number))
-        stored = decode_record(known[0][2]) if known else None
-        rests_on = _sources(database, number, record, stored)
-        if number == _NOWHERE:
-            number = intern(database, namespace)
-        if stored is None:
-            _add(database, number, record, rests_on)
-        else:
-            _join(database, known[0][0], known[0][1], stored, record, rests_on)
+    keeping = Keeping(database, request)
+    keeping.check_revision()
+    number = _put_records(database, keeping, number, request)
+    for restore in request.restore:
+        _restore(database, keeping, number, restore)
     for retire in request.retire:
-        _retire(database, number, retire)
+        _retire(database, keeping, number, retire)
     for cite in request.cite:
-        _cite(database, number, cite)
-    if request.records or request.retire or request.cite:
+        _cite(database, keeping, number, cite)
+    if request.records or request.restore or request.retire or request.cite:
         touch_records(database, number)
+    if request.change is not None:
+        number = intern(database, namespace) if number == _NOWHERE else number
+        keeping.keep_change(number)
     if request.receipt is not None:
         receipt = request.receipt
         if database.execute(q.find_receipt, (receipt.id, number)):
@@ -96,6 +96,25 @@ def put(database: Database, request: Put) -> None:
         database.execute(q.add_receipt, row)
     _add_usage(database, number, request)
     _put_vectors(database, request)
+
+
+def _put_records(database: Database, keeping: Keeping, number: int, request: Put) -> int:
+    """Insert the new ones and join the others to what is known; the number of the namespace, which may be there only now."""
+    namespace = request.namespace
+    for record in request.records:
+        refuse_item(record)
+        _require_work(database, namespace, number, record)
+        known = database.execute(q.find_record, (record.id, number))
+        stored = decode_record(known[0][2]) if known else None
+        rests_on = _sources(database, number, record, stored)
+        if number == _NOWHERE:
+            number = intern(database, namespace)
+        if stored is None:
+            _add(database, number, record, rests_on)
+            keeping.added.append(record.id)
+        else:
+            _join(database, keeping, (known[0][0], known[0][1]), stored, record, rests_on)
+    return number
 
 
 def _require_work(database: Database, namespace: Namespace, number: int, record: AnyRecord) -> None:
@@ -179,7 +198,14 @@ def _add(database: Database, namespace: int, record: AnyRecord, rests_on: list[i
     index_record(database, namespace, number, record)
 
 
-def _join(database: Database, number: int, unit: int | None, stored: AnyRecord, record: AnyRecord, rests_on: list[int]) -> None:
+def _join(
+    database: Database,
+    keeping: Keeping,
+    place: tuple[int, int | None],
+    stored: AnyRecord,
+    record: AnyRecord,
+    rests_on: list[int],
+) -> None:
     """A record that is there already gains sources, and is current again."""
     known = {(source.thread_id, source.message_id): source for source in stored.sources}
     for source in record.sources:
@@ -187,14 +213,16 @@ def _join(database: Database, number: int, unit: int | None, stored: AnyRecord, 
     joined = replace(stored, sources=tuple(known.values()))
     if not joined.current:
         joined = replace(joined, retired_at=None, superseded_by=None, reason="", valid_to=None)
+    number, unit = place
     database.executemany(q.add_source, [(message, number) for message in rests_on])
     if joined != stored:
+        keeping.keep(number, stored, joined)
         write_record(database, number, unit, joined)
 
 
 def index_record(database: Database, namespace: int, number: int, record: AnyRecord) -> None:
     """Give a record its unit, if it has any words."""
-    unit = NewUnit(number, terms_of(record), micros(record.recorded_at))
+    unit = NewUnit(number, terms_of(record), micros(record.at))
     units = add_units(database, namespace, record.kind, [unit], retired=not record.current)
     database.execute(q.set_record_unit, (units[0][1] if units else None, number))
 
@@ -211,22 +239,43 @@ def _record(database: Database, namespace: int, record_id: str) -> tuple[int, in
     if not rows:
         raise NotFound(f"record {record_id!r} is not in this namespace")
     number, unit, body = rows[0]
-    return number, unit, decode_record(body)
+    record = decode_record(body)
+    refuse_item(record)
+    return number, unit, record
 
 
-def _retire(database: Database, namespace: int, retire: Retire) -> None:
+def _restore(database: Database, keeping: Keeping, namespace: int, restore: Restore) -> None:
+    number, unit, record = _record(database, namespace, restore.record_id)
+    if restore.superseded_by is not None:
+        _record(database, namespace, restore.superseded_by)
+    after = restored(record, restore)
+    if after == record:
+        return
+    left = {(source.thread_id, source.message_id) for source in after.sources}
+    for source in record.sources:
+        if (source.thread_id, source.message_id) not in left:
+            database.execute(q.drop_source, (number, namespace, source.thread_id, source.message_id))
+    keeping.keep(number, record, after)
+    write_record(database, number, unit, after)
+
+
+def _retire(database: Database, keeping: Keeping, namespace: int, retire: Retire) -> None:
     number, unit, record = _record(database, namespace, retire.record_id)
     if retire.superseded_by is not None:
         _record(database, namespace, retire.superseded_by)
     if record.current:
         closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
-        write_record(database, number, unit, closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to))
+        closed = closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to)
+        keeping.keep(number, record, closed)
+        write_record(database, number, unit, closed)
 
 
-def _cite(database: Database, namespace: int, cite: Cite) -> None:
+def _cite(database: Database, keeping: Keeping, namespace: int, cite: Cite) -> None:
     number, unit, record = _record(database, namespace, cite.record_id)
     last = max(record.last_accessed or cite.at, cite.at)
-    write_record(database, number, unit, replace(record, access_count=record.access_count + 1, last_accessed=last))
+    used = replace(record, access_count=record.access_count + 1, last_accessed=last)
+    keeping.keep(number, record, used)
+    write_record(database, number, unit, used)
 
 
 # -- get ------------------------------------------------------------------------------------------------------------------
@@ -301,6 +350,10 @@ def _threads(request: Scan) -> _Plan:
 
 
 def _messages(request: Scan) -> _Plan:
+    if request.stored_by is not None:
+        of_one = request.thread_id is not None and not request.scope.subtree
+        statement = q.last_stored_by if of_one else q.scan_messages_stored_by
+        return statement, (request.thread_id, micros(request.stored_by)), lambda row: _stored_message(row[1:])
     return q.scan_messages, (request.thread_id,), lambda row: _stored_message(row[1:])
 
 
@@ -360,4 +413,5 @@ _SCANS: dict[str, Callable[[Scan], _Plan]] = {
     "checkpoints": _checkpoints,
     "usage": _usage,
     "model calls": _model_calls,
+    **VERSION_SCANS,
 }

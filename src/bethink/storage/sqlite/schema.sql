@@ -143,10 +143,11 @@ CREATE TABLE records (
     pinned        INTEGER NOT NULL,
     unit          INTEGER REFERENCES units (id),
     body          BLOB NOT NULL,
+    changed       INTEGER NOT NULL, -- the revision of its namespace when it was written last, see histories.py
     UNIQUE (record_id, namespace)
 ) STRICT;
 
-CREATE INDEX records_by_kind ON records (namespace, kind);
+CREATE INDEX records_by_kind ON records (namespace, kind, id, changed);
 
 CREATE INDEX records_current ON records (namespace, kind, record_id) WHERE retired = 0;
 
@@ -164,6 +165,57 @@ CREATE TABLE sources (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sources_by_record ON sources (record);
+
+-- What a record was until each of its changes, see storage/base/past.py.
+CREATE TABLE versions (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    record INTEGER NOT NULL REFERENCES records (id),
+    until  INTEGER NOT NULL,
+    body   BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX versions_by_record ON versions (record);
+
+CREATE INDEX versions_by_time ON versions (until);
+
+-- What was stored together: ids alone.
+CREATE TABLE changes (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    at        INTEGER NOT NULL,
+    body      BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX changes_by_namespace ON changes (namespace);
+
+-- How much each forget took from a namespace: numbers alone.
+CREATE TABLE forgotten (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    at        INTEGER NOT NULL,
+    messages  INTEGER NOT NULL,
+    records   INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX forgotten_by_namespace ON forgotten (namespace);
+
+-- Versions of items, which are records: where a key stands and how long. A key has one that is current, its highest. (Apart from
+-- `records`, since only these are looked up by a key and end by themselves.)
+CREATE TABLE items (
+    namespace  INTEGER NOT NULL REFERENCES namespaces (id),
+    key        TEXT NOT NULL,
+    version    INTEGER NOT NULL,
+    record     INTEGER NOT NULL UNIQUE REFERENCES records (id),
+    current    INTEGER NOT NULL,
+    expires_at INTEGER,
+    PRIMARY KEY (namespace, key, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX items_current ON items (namespace, key) WHERE current = 1;
+
+CREATE INDEX items_by_put ON items (namespace, record) WHERE current = 1;
+
+CREATE INDEX items_expiring ON items (namespace, expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE receipts (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -237,6 +289,12 @@ CREATE TABLE units (
 CREATE INDEX units_by_speaker ON units (namespace, speaker) WHERE speaker IS NOT NULL;
 
 CREATE INDEX units_by_time ON units (namespace, at);
+
+-- Units that went with versions of items since the last forget, see postings.py. The newest few thousand.
+CREATE TABLE dropped (
+    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    unit INTEGER NOT NULL
+) STRICT;
 
 -- Vector spaces, see spaces.py. One is current; it has no fingerprint until an embedder is bound. One may be filling, to take its
 -- place. Those that are leaving are of no use any more: their vectors are removed by and by, and then they are. Numbers are never
@@ -312,6 +370,7 @@ CREATE VIRTUAL TABLE lexicon USING fts5 (
     retired_insight,
     retired_summary,
     retired_episode,
+    item,
     content = '',
     tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );

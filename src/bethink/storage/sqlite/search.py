@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from bethink.storage.base import Candidate, Found, Search
 from bethink.storage.sqlite.candidates import candidate, names_for, neighbours, rows_of
 from bethink.storage.sqlite.driver import Database
 from bethink.storage.sqlite.filters import Passing
 from bethink.storage.sqlite.in_view import LeftOut
 from bethink.storage.sqlite.lexicon import Frequencies, Lexicon, best_of
+from bethink.storage.sqlite.past import Then
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.spaces import find
 from bethink.storage.sqlite.tail import Unsettled
@@ -47,16 +50,23 @@ def search(
     if request.vector is not None:
         check_query(request.vector, space.dimension)
     namespaces = database.execute(q.namespaces_in_scope, (space.number, *path_range(request.scope)))
-    units = sum(row[2] for row in namespaces) + len(tail)
+    then = None if request.past is None else Then(database, request, request.past, tail, space.number)
+    lengths = None if then is None else then.lengths
+    tail = tail if then is None else then.tail
+    units = (sum(row[2] for row in namespaces) if lengths is None else len(lengths)) + len(tail)
     if not units:
         return Found(candidates=(), units=0, mean_length=0.0, frequency={}, pending=0)
-    mean_length = (sum(row[3] for row in namespaces) + sum(message.length for message in tail)) / units
-    pending = units - sum(row[4] for row in namespaces)
+    length = sum(row[3] for row in namespaces) if lengths is None else sum(lengths.values())
+    mean_length = (length + sum(message.length for message in tail)) / units
+    pending = units - sum(row[4] for row in namespaces) if then is None or lengths is None else then.pending
 
+    if then is not None:
+        request = msgspec.structs.replace(request, current=False)
     without = LeftOut(database, request.in_view, namespaces)
-    passing = None if request.where is None else Passing(database, request.scope, request.where, units)
+    unfiltered = request.where is None and then is None
+    passing = None if unfiltered else Passing(database, request.scope, request.where, units, then)
     lexicon = Lexicon(database, request, namespaces, tail, without, passing, frequencies)
-    frequency = lexicon.frequency()
+    frequency = lexicon.frequency() if lengths is None else lexicon.frequency_among(lengths)
     best = lexicon.best(frequency)
     cosines: dict[int, float] = {}
     lent: dict[int, float] = {}
@@ -77,6 +87,9 @@ def search(
     lexical = best_of(best, counted, units, mean_length, frequency, request.limit) if choose else list(best)
     centres = {*lexical[: request.around], *list(cosines)[: request.around]}
     more, near = neighbours(database, [rows[unit] for unit in centres if unit in rows], rows, unsettled)
+    if then is not None:
+        there = then.stored_by(near.values())
+        near = {unit: number for unit, number in near.items() if number in there}
     rows.update(more)
     counted.update((unit, lexicon.counted(row)) for unit, row in more.items())
     around, beside = _told_apart(near, without, passing)

@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,9 @@ from bethink.storage.base import (
     ForgetReceipt,
     Found,
     Get,
+    KeepItems,
     Lease,
+    ListItems,
     Mark,
     Page,
     Problem,
@@ -39,6 +41,7 @@ from bethink.storage.base import (
     Put,
     Read,
     Refine,
+    RefreshItems,
     Release,
     Rewrite,
     Rewritten,
@@ -48,17 +51,20 @@ from bethink.storage.base import (
     Search,
     Space,
     Stats,
+    StoredItem,
     Transcript,
     Verification,
 )
-from bethink.storage.sqlite import checkpoints, leases, marks, records, spaces, threads
+from bethink.storage.sqlite import checkpoints, items, leases, marks, records, spaces, threads
 from bethink.storage.sqlite import forget as forgetting
 from bethink.storage.sqlite.check import check, check_lexicon
 from bethink.storage.sqlite.connection import Durability, Options, Readers, open_connection
 from bethink.storage.sqlite.driver import Database, Driver, choose
 from bethink.storage.sqlite.erase import erase, is_due
+from bethink.storage.sqlite.histories import Histories
 from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
+from bethink.storage.sqlite.past import speakers_by
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.rewrite import rewrite
 from bethink.storage.sqlite.search import search
@@ -111,6 +117,7 @@ class SqliteStore:
         self._frequencies = Frequencies()
         self._tails = Tails()
         self._transcripts = Transcripts()
+        self._histories = Histories()
         self._closed = False
         file = self._options.path
         database = open_connection(self._options, lambda database: version_of(database, file))
@@ -141,6 +148,7 @@ class SqliteStore:
         self._partitions = None
         self._frequencies, self._tails = Frequencies(), Tails()
         self._transcripts = Transcripts()
+        self._histories = Histories()
         if not self._closed:
             self._connect()
 
@@ -199,6 +207,34 @@ class SqliteStore:
         """See `storage.base.Prune`."""
         return self._writer.run(lambda database: checkpoints.prune(database, request))
 
+    def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]:
+        """See `storage.base.KeepItems`. A commit, as an append is, and the full-text index of what is searched."""
+        return self._writer.run(lambda database: items.keep_items(database, request))
+
+    def refresh_items(self, request: RefreshItems, /) -> int:
+        """See `storage.base.RefreshItems`."""
+        return self._writer.run(lambda database: items.refresh_items(database, request), relaxed=True)
+
+    def list_items(self, request: ListItems, /) -> tuple[StoredItem, ...]:
+        """See `storage.base.ListItems`. With a filter or an offset it reads what it passes over."""
+        with self._readers.reading() as database:
+            return items.list_items(database, request)
+
+    def count_items(self, request: ListItems, /) -> int:
+        """See `storage.base.Store.count_items`."""
+        with self._readers.reading() as database:
+            return items.count_items(database, request)
+
+    def item_namespaces(self, scope: Scope, at: datetime, /) -> tuple[Namespace, ...]:
+        """See `storage.base.Store.item_namespaces`. A step in an index for each namespace of the scope."""
+        with self._readers.reading() as database:
+            return items.item_namespaces(database, scope, at)
+
+    def has_expired(self, scope: Scope, at: datetime, /) -> bool:
+        """See `storage.base.Store.has_expired`. Likewise."""
+        with self._readers.reading() as database:
+            return items.has_expired(database, scope, at)
+
     def search(self, request: Search, /) -> Found:
         """See `storage.base.Search`. The first search after many appends makes their index terms: some 0.07 ms a message."""
         with self._searching(request.scope) as (database, tail):
@@ -240,9 +276,11 @@ class SqliteStore:
             number: int = database.execute(q.revision, (path_of(namespace),))[0][0]
             return number
 
-    def speakers(self, scope: Scope, /) -> tuple[str, ...]:
+    def speakers(self, scope: Scope, /, *, at: datetime | None = None) -> tuple[str, ...]:
         """See `storage.base.Store.speakers`. Costs a step in an index for each name in each namespace of the scope."""
         with self._searching(scope) as (database, tail):
+            if at is not None:
+                return speakers_by(database, scope, tail, at)
             names = {name for (name,) in database.execute(q.speakers, path_range(scope))}
             names.update([message.speaker for message in tail if message.speaker])
             return tuple(sorted(names))
@@ -250,6 +288,8 @@ class SqliteStore:
     def forget(self, request: Forget, /) -> ForgetReceipt:
         """See `storage.base.Forget`. Rewrites the file, see `erase`."""
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
+        if request.expired and not receipt.record_ids:
+            return msgspec.structs.replace(receipt, erased=True)
         self._drop_kept()
         erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
         return msgspec.structs.replace(receipt, erased=erased)
@@ -272,6 +312,7 @@ class SqliteStore:
         self._frequencies.clear()
         self._tails.clear()
         self._transcripts.clear()
+        self._histories.clear()
         if self._partitions is not None:
             self._partitions.clear()
         drop_kept()
@@ -290,6 +331,8 @@ class SqliteStore:
         if request.what == "pending":
             self._settle_whole(request.scope)
         with self._readers.reading() as database:
+            if self._histories.serves(request):
+                return self._histories.scan(database, request)
             return records.scan(database, request)
 
     def check(self) -> list[Problem]:

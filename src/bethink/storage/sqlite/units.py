@@ -196,7 +196,9 @@ def _codes(vectors: Sequence[bytes]) -> list[bytes]:
 COLUMNS = (
     *("message", "note", "insight", "summary", "episode"),
     *("retired_note", "retired_insight", "retired_summary", "retired_episode"),
+    "item",
 )
+"""Former versions of items have no unit."""
 
 
 def column_of(kind: str, retired: bool) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from bethink.errors import CorruptStore
 from bethink.messages import Message, Part, Raw, Role, canonical_json
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Attempt, Scope
+from bethink.storage.base import Attempt, Change, Scope, Version
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -25,12 +25,14 @@ __all__ = [
     "decode_attempt",
     "decode_body",
     "decode_call",
+    "decode_change",
     "decode_message",
     "decode_node",
     "decode_receipt",
     "decode_record",
     "decode_said",
     "decode_usage",
+    "decode_version",
     "drop_kept",
     "encode",
     "encode_receipt",
@@ -52,6 +54,8 @@ _KEPT = 8_192
 _LONGEST_KEPT = 20_000
 """Bytes of a row."""
 _FASTEST = 1
+_ITEM = b'{"kind":"item"'
+"""So begins what holds a value that whoever is given it can change."""
 _UNREADABLE = "a row of the database cannot be read — run `bethink check`"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -63,6 +67,8 @@ _records: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
 _nodes = msgspec.json.Decoder(Node)
 _attempts = msgspec.json.Decoder(Attempt)
 _receipts = msgspec.json.Decoder(Receipt)
+_versions = msgspec.json.Decoder(Version)
+_changes = msgspec.json.Decoder(Change)
 _usage = msgspec.json.Decoder(TurnUsage)
 _calls = msgspec.json.Decoder(ModelCall)
 _objects = msgspec.json.Decoder(dict[str, Any])
@@ -159,7 +165,7 @@ def decode_said(body: bytes) -> Message:
 
 def decode_record(body: bytes) -> AnyRecord:
     """A record, likewise kept: a profile is read at every context, and a record's row changes seldom."""
-    return _record(body) if is_unchanging(body) else _record.__wrapped__(body)
+    return _record(body) if is_unchanging(body) and not body.startswith(_ITEM) else _record.__wrapped__(body)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -193,6 +199,14 @@ def decode_receipt(body: bytes) -> Receipt:
         return _decoded(_receipts, zlib.decompress(body))
     except zlib.error as error:
         raise CorruptStore(_UNREADABLE) from error
+
+
+def decode_version(body: bytes) -> Version:
+    return _decoded(_versions, body)
+
+
+def decode_change(body: bytes) -> Change:
+    return _decoded(_changes, body)
 
 
 def decode_usage(body: bytes) -> TurnUsage:
