@@ -119,7 +119,7 @@ class TestAsThingsAreWritten:
 
     def test_items_are_redacted_too(self, path: Path) -> None:
         with opened(path, Redaction()) as memory:
-            memory.put("contact", {"mail": ADDRESS, "password": PASSWORD})
+            memory.items.put("contact", {"mail": ADDRESS, "password": PASSWORD})
             assert memory.verify(ADDRESS, PASSWORD).clean
 
     def test_without_it_everything_is_kept_as_it_came(self, plain: Memory) -> None:
@@ -178,7 +178,7 @@ class TestOfWhatIsStored:
 
     def test_items_of_every_version_are_rewritten(self, plain: Memory) -> None:
         for number in range(2):
-            plain.put("contact", {"mail": ADDRESS, "n": number})
+            plain.items.put("contact", {"mail": ADDRESS, "n": number})
         assert plain.redact().records >= 1
         assert plain.verify(ADDRESS).clean
         assert plain.check() == []
