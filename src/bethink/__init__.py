@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from bethink.items.handle import Items
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
-    from bethink.memory import Memory, Profile, ProfileEntry
+    from bethink.memory import Memory, Profile, ProfileEntry, ProfilePreview
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.models.openai import OpenAIEmbedder
@@ -182,6 +182,7 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileEntry",
+    "ProfilePreview",
     "Prompt",
     "Proposal",
     "Ranker",
@@ -281,7 +282,7 @@ _HOMES = {
     "items.handle": ("Items",),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
-    "memory": ("Memory", "Profile", "ProfileEntry"),
+    "memory": ("Memory", "Profile", "ProfileEntry", "ProfilePreview"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "models.openai": ("OpenAIEmbedder",),

@@ -42,13 +42,16 @@ from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
 
-__all__ = ["Bound", "Engine", "Known", "ReadState", "Watcher"]
+__all__ = ["SESSIONS", "Bound", "Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
+
+SESSIONS = 32
+"""Ended sessions that a context looks back at; older ones are recalled."""
 
 _KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
@@ -64,7 +67,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         current: those that are current, oldest first.
         changed: by message id, what has taken the place of something the message said (see `changed_since`).
         notes: the current ones that are pinned, oldest first.
-        summaries: that of the session in which something was said last, and that of the last one in another thread.
+        summaries: those of the sessions in which something was said last, one for each thread, the newest first; at most
+            `SESSIONS`.
     """
 
     insights: tuple[Insight, ...]
@@ -425,13 +429,15 @@ class Engine:
         insights = tuple([record for record in found if isinstance(record, Insight)])
         pinned = (stored.record for stored in self.records(scope, kinds=("note",), pinned=True))
         summaries: list[Summary] = []
+        ended: set[str] = set()
         # By their ids, which carry the time of the last message: sessions need not be ended in the order of the talk.
-        latest = Scan(what="records", scope=scope, kinds=("summary",), current=True, by_id=True, newest=True, limit=4)
+        latest = Scan(what="records", scope=scope, kinds=("summary",), current=True, by_id=True, newest=True, limit=SESSIONS)
         for item in self.pages(latest):
             summary = item.record if isinstance(item, StoredRecord) else None
-            if isinstance(summary, Summary) and summary.thread_id not in [other.thread_id for other in summaries]:
+            if isinstance(summary, Summary) and summary.thread_id not in ended:
+                ended.add(summary.thread_id)
                 summaries.append(summary)
-                if len(summaries) == 2:
+                if len(summaries) == SESSIONS:
                     break
         return Known(
             insights=insights,

@@ -33,7 +33,7 @@ from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
-from bethink.settings import Settings
+from bethink.settings import Retention, Settings
 from bethink.steps import past
 from bethink.steps import undo as undoing
 from bethink.steps.answer import Wanted, at_times
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.refine import RefineReport
 
-__all__ = ["Memory", "Profile", "ProfileEntry"]
+__all__ = ["Memory", "Profile", "ProfileEntry", "ProfilePreview"]
 
 
 class ProfileEntry(msgspec.Struct, frozen=True):
@@ -85,17 +85,63 @@ class ProfileEntry(msgspec.Struct, frozen=True):
     score: float
 
 
+class ProfilePreview(msgspec.Struct, frozen=True):
+    """What would stay in a profile, and what would be archived, each best kept first. An archived insight is history: it is
+    found by recall, and current again when it is said again.
+    """
+
+    keep: tuple[ProfileEntry, ...]
+    archive: tuple[ProfileEntry, ...]
+
+
 class Profile(msgspec.Struct, frozen=True):
-    """The current insights about one subject, best kept first; at most `settings.profile_size` of them."""
+    """The current insights about one subject, best kept first; at most `settings.profile_size` of them, or as many as are
+    exempt.
+
+    Attributes:
+        beyond: those that no longer have a place among them, which the next end of a session archives.
+        at: when it was read.
+        size, retention: the settings that it was chosen by.
+    """
 
     subject: str
     entries: tuple[ProfileEntry, ...]
+    beyond: tuple[ProfileEntry, ...] = ()
+    at: datetime | None = None
+    size: int = Settings().profile_size
+    retention: Retention = Retention()
+
+    def preview(
+        self, at: datetime | None = None, *, size: int | None = None, retention: Retention | None = None
+    ) -> ProfilePreview:
+        """What the end of a session would keep and archive, if nothing is said or used till then. Nothing is written.
+
+        Args:
+            at: when the session would end; aware. By default when the profile was read.
+            size, retention: settings to try instead of the memory's own.
+        """
+        from bethink.insights.retention import beyond, first_hand, select_profile
+
+        now = self.at if at is None else utc(at, "at")
+        if now is None:
+            raise InvalidInput("at", "none", "say when: this profile was not read from a memory")
+        settings = Settings(profile_size=self.size if size is None else size, retention=retention or self.retention)
+        insights = [entry.insight for entry in (*self.entries, *self.beyond)]
+        gone = beyond(filter(first_hand, insights), now=now, settings=settings)
+        names = {insight.id for insight, _ in gone}
+        kept = msgspec.structs.replace(settings, profile_size=max(1, len(insights)))
+        keep = [pair for pair in select_profile(insights, now=now, settings=kept) if pair[0].id not in names]
+        return ProfilePreview(_entries(keep), _entries(gone))
 
     def __iter__(self) -> Iterator[Insight]:
         return iter([entry.insight for entry in self.entries])
 
     def __len__(self) -> int:
         return len(self.entries)
+
+
+def _entries(scored: Iterable[tuple[Insight, float]]) -> tuple[ProfileEntry, ...]:
+    return tuple([ProfileEntry(insight, score) for insight, score in scored])
 
 
 class Memory:
@@ -493,19 +539,22 @@ class Memory:
         Raises:
             InvalidInput: a naive time, or an `as_of` that is yet to come.
         """
-        from bethink.insights.retention import select_profile
+        from bethink.insights.retention import beyond, select_profile
 
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
             catch_up(self._engine, self._namespace)
         if not asked.is_now:
             held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
-            return Profile(subject.casefold(), tuple(ProfileEntry(insight, score) for insight, score in held))
+            at, kept = asked.as_of or self._engine.clock.now(), self._engine.settings
+            return Profile(subject.casefold(), _entries(held), (), at, kept.profile_size, kept.retention)
         known = [
             insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
         ]
-        chosen = select_profile(known, now=self._engine.clock.now(), settings=self._engine.settings)
-        return Profile(subject.casefold(), tuple(ProfileEntry(insight, score) for insight, score in chosen))
+        now, settings = self._engine.clock.now(), self._engine.settings
+        chosen = select_profile(known, now=now, settings=settings)
+        rest = beyond(known, now=now, settings=settings)
+        return Profile(subject.casefold(), _entries(chosen), _entries(rest), now, settings.profile_size, settings.retention)
 
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         """Long-term records, oldest first; with `current=False` also those that were superseded or archived.

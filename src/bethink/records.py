@@ -58,7 +58,7 @@ Outcome: TypeAlias = Literal["success", "partial", "failure", "unknown"]
 Polarity: TypeAlias = Literal["positive", "negative"]
 RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "proposal", "item"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
-Topic: TypeAlias = Literal["identity", "preference", "constraint", "plan", "decision", "relation", "event"]
+Topic: TypeAlias = Literal["identity", "preference", "constraint", "goal", "plan", "decision", "relation", "event", "skill"]
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -150,6 +150,8 @@ class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insigh
             per slot; another value in the same slot supersedes the former.
         value: the answer, normalised for comparison.
         polarity: negative for what is denied or disliked.
+        confidence: from 0 to 1, how sure the way it was drawn is: what a plain sentence of the user says is 0.9, what somebody
+            tells of another 0.6; 1 for what a caller states. Saying it again makes sources, not confidence.
     """
 
     topic: Topic
@@ -157,10 +159,21 @@ class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insigh
     slot: str
     value: str
     polarity: Polarity = "positive"
+    confidence: float = 1.0
 
     @property
     def kind(self) -> RecordKind:
         return "insight"
+
+    @property
+    def date_added(self) -> datetime:
+        """When it came to be known; the same as `recorded_at`."""
+        return self.recorded_at
+
+    @property
+    def source_session_ids(self) -> tuple[str, ...]:
+        """The threads that it was said in, in the order of its sources, each once."""
+        return tuple(dict.fromkeys([source.thread_id for source in self.sources]))
 
 
 class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summary"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -39,7 +40,8 @@ def check_choice(given: object, field: str, choices: Any) -> None:
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the retention score (see `insights.retention`).
 
-    `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight.
+    `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight. What is
+    pinned, and constraints whose slot begins with one of `exempt`, are kept whatever they score.
     """
 
     base_decay: timedelta = timedelta(days=30)
@@ -48,6 +50,17 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 1.5
     medium: float = 1.0
     low: float = 0.8
+    exempt: tuple[str, ...] = ("allergy", "intolerance", "medical", "legal")
+
+    def __post_init__(self) -> None:
+        if self.base_decay <= timedelta():
+            raise InvalidInput("retention.base_decay", f"{self.base_decay}", "use more than 0")
+        if self.recency_window < timedelta():
+            raise InvalidInput("retention.recency_window", f"{self.recency_window}", "use 0 or more")
+        for name in ("recency_boost", "high", "medium", "low"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise InvalidInput(f"retention.{name}", f"{value}", "use a number of 0 or more")
 
 
 class Oversize(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +151,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         item_history: how many former versions of an item are kept; 0 for none.
         embed_at_recall: at most this many waiting units are embedded before a recall searches.
         retention: parameters of the retention score.
+        citation_overlap: from which overlap with a record that the context showed a reply without marks counts as a use of it
+            (see `insights.citations`); None counts marks alone.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
         model_window: tokens of the language model, of prompt and reply together. A span that does not fit is summarised in
             several passes. It has nothing to do with `window`, which is the agent's.
@@ -176,6 +191,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     item_history: int = 10
     embed_at_recall: int = 256
     retention: Retention = Retention()
+    citation_overlap: float | None = 0.5
     model_timeout: timedelta | None = timedelta(seconds=60)
     model_window: int = 8_000
     model_backoff: Backoff = Backoff()
@@ -204,14 +220,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("settings.item_history", f"{self.item_history}", "use 0 or more")
         if self.node_fan_in < 2:
             raise InvalidInput("settings.node_fan_in", f"{self.node_fan_in}", "use 2 or more")
-        if not 0 < self.compaction_keep < self.compaction_trigger <= 1:
-            raise InvalidInput(
-                "settings.compaction_keep",
-                f"{self.compaction_keep} with a trigger of {self.compaction_trigger}",
-                "keep must be above 0 and below the trigger, the trigger at most 1",
-            )
-        if not 0 <= self.memory_share < 1:
-            raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        self._check_shares()
         if self.refine not in ("background", "manual"):
             raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
         if self.importance not in ("rules", "model"):
@@ -225,3 +234,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         check_choice(self.episode_keep, "settings.episode_keep", EpisodeKeep)
         check_choice(self.memory_at, "settings.memory_at", MemoryPlace)
         check_choice(self.line_order, "settings.line_order", LineOrder)
+
+    def _check_shares(self) -> None:
+        if not 0 < self.compaction_keep < self.compaction_trigger <= 1:
+            raise InvalidInput(
+                "settings.compaction_keep",
+                f"{self.compaction_keep} with a trigger of {self.compaction_trigger}",
+                "keep must be above 0 and below the trigger, the trigger at most 1",
+            )
+        if not 0 <= self.memory_share < 1:
+            raise InvalidInput("settings.memory_share", f"{self.memory_share}", "use a share from 0 to below 1")
+        if self.citation_overlap is not None and not 0 < self.citation_overlap <= 1:
+            fix = "use more than 0, up to 1, or None for marks alone"
+            raise InvalidInput("settings.citation_overlap", f"{self.citation_overlap}", fix)

@@ -149,7 +149,7 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 # Sections and steps in the order in which a reader meets them; others come after these.
 _SECTIONS = (
-    *("pinned", "project", "profile", "recalled", "previous session", "summary", "frame"),
+    *("pinned", "project", "profile", "recalled", "previous session", "earlier sessions", "summary", "frame"),
     *("recent messages", "tools", "reply"),
 )
 _STEPS = (

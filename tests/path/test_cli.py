@@ -225,6 +225,7 @@ def test_version() -> None:
         (["why", "Where does she live?"], _RECALL | {"why"}),
         (["why", "Where does she live?", "--not", "nothing"], set(WhyNot.__struct_fields__)),
         (["profile", "--history"], {"subject", "entries", "history"}),
+        (["profile", "--plot", "--preview", "30"], {"subject", "entries", "preview"}),
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),

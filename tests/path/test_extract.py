@@ -146,6 +146,34 @@ STATED: list[tuple[str, list[str]]] = [
     ("I love sushi though", ["likes sushi"]),
     ("I like tea, actually", ["likes tea"]),
     ("Let's take the ferry then", ["decided: the ferry"]),
+    # goals, skills, what somebody has and is busy with
+    ("My dream is to open a bakery", ["goal: open a bakery"]),
+    ("I want to become a nurse", ["goal: become a nurse"]),
+    ("I want to learn Rust this year", ["goal: learn Rust (2022)"]),
+    ("I'm saving up for a new car", ["goal: for a new car"]),
+    ("I don't want to buy a car", ["not the goal: buy a car"]),
+    ("I know how to bake bread", ["can bake bread"]),
+    ("I can play the piano", ["can play the piano"]),
+    ("I play chess", ["plays chess"]),
+    ("I've been playing the piano for years", ["plays piano"]),
+    ("I'm good at cooking", ["good at cooking"]),
+    ("I'm not good at maths", ["not good at maths"]),
+    ("I have two dogs", ["has two dogs"]),
+    ("I have three little kids", ["has three little kids"]),
+    ("I don't have any kids", []),
+    ("I'm working on a thesis about bees", ["is working on a thesis about bees"]),
+    ("My hobbies are chess and rowing", ["likes chess", "likes rowing"]),
+    ("Painting is my happy place", ["likes Painting"]),
+    # the law
+    ("I'm on probation", ["on probation"]),
+    ("I'm on a student visa", ["on a student visa"]),
+    ("I signed an NDA", ["signed NDA"]),
+    ("I'm not allowed to leave the country", ["not allowed to leave the country"]),
+    ("I have joint custody of my kids", ["has joint custody of my kids"]),
+    # a past that names no day
+    ("I visited Rome the other day", ["visited Rome"]),
+    ("Recently, we went to the beach", ["went to the beach"]),
+    ("I found an old map a few days ago", ["found an old map"]),
     # others
     ("Hi! I'm Mara.", ["name: Mara"]),
     ("We decided to use PostGIS because four of us edit at once", ["decided: use PostGIS"]),
@@ -222,6 +250,20 @@ NOT_STATED = [
     "My mom is an excellent baker",
     "My teacher, Mrs. Patel, is here",
     "I don't really like any of those suggestions",
+    "I love to",
+    "I want to know more",
+    "I want to start",
+    "I want to book a flight",
+    "I can see it",
+    "I can play",
+    "I have a question",
+    "I have two ideas",
+    "I'm good",
+    "I'm good with that",
+    "I'm not allowed",
+    "I found the bug",
+    "I'm learning a lot",
+    "I hope to hear from you",
     # said by somebody else, quoted, pasted, recalled
     'She said "I live in Paris"',
     "“I’m allergic to nuts” is what he wrote",
@@ -240,9 +282,9 @@ NOT_STATED = [
     "User: I live in Rome\nAssistant: Nice",
     "Here's an email I got:\nI live in Rome and hate cats",
     "From: a@b.c\nSubject: I live in Rome",
-    # other languages are left alone
-    "Ich wohne in Berlin und liebe Sushi",
-    "Eu moro em Lisboa",
+    # languages without phrases are left alone
+    "Mieszkam w Gdańsku",
+    "Jeg bor i Oslo",
     "",
 ]
 
@@ -485,3 +527,14 @@ def test_every_fact_in_real_conversations_rests_on_a_sentence_of_its_speaker(sha
             assert said.text[source.start : source.end].strip() == said.text[source.start : source.end] != ""
             found += 1
     assert found > 150
+
+
+def test_V096_what_is_told_of_another_is_less_sure_than_what_one_says_of_oneself() -> None:
+    sister, home = insights("My sister Ana lives in Berlin")
+    assert (sister.subject, sister.confidence) == ("user", 0.9)
+    assert (home.subject, home.confidence) == ("ana", 0.6)
+
+
+def test_an_insight_tells_the_sessions_it_was_said_in_and_when_it_came_to_be_known() -> None:
+    (found,) = insights("I like tea")
+    assert (found.source_session_ids, found.date_added) == (("t1",), NOW)

@@ -463,3 +463,48 @@ def test_a_preference_that_is_stated_after_the_switch_stays() -> None:
 def test_a_switch_leaves_other_preferences_alone() -> None:
     known = after(said(0, "I prefer coffee to water"), said(1, "I prefer Thai curry"), said(9, "I switched from coffee to tea"))
     assert {"prefers coffee to water", "prefers Thai curry"} <= set(current(known))
+
+
+# -- near-duplicates ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("I love hikes", "I enjoy hiking"),
+        ("I'm allergic to nuts", "I have a nut allergy"),
+        ("I plan to visit Japan", "I plan on visiting Japan"),
+        ("I love watching movies", "I like watching a movie"),
+    ],
+)
+def test_V094_what_differs_in_the_form_of_its_words_is_one_fact_with_both_sources(first: str, again: str) -> None:
+    held = after(said(1, first), said(2, again))
+    assert [(insight.current, [source.message_id for source in insight.sources]) for insight in held] == [(True, ["m1", "m2"])]
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("I love C++", "I love C#"),
+        ("I love tea with milk", "I love tea without milk"),
+        ("I love hiking", "I love hiking in the rain"),
+        ("I can play the piano", "I can play the guitar"),
+    ],
+)
+def test_what_only_looks_alike_stands_side_by_side(first: str, other: str) -> None:
+    assert [insight.current for insight in after(said(1, first), said(2, other))] == [True, True]
+
+
+def test_a_denial_in_another_form_takes_the_place_of_what_it_denies() -> None:
+    held = after(said(1, "I love hikes"), said(2, "I don't like hiking"))
+    assert [(insight.text, insight.current) for insight in held] == [("likes hikes", False), ("does not like hiking", True)]
+
+
+def test_how_many_there_are_is_one_answer() -> None:
+    held = after(said(1, "I have two dogs"), said(2, "We have three dogs"))
+    assert [(insight.text, insight.current) for insight in held] == [("has two dogs", False), ("has three dogs", True)]
+
+
+def test_V096_hating_mornings_says_nothing_against_coffee() -> None:
+    held = after(said(1, "I love coffee"), said(2, "I hate mornings"))
+    assert [insight.text for insight in held if insight.current] == ["likes coffee", "does not like mornings"]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.insights.retention import beyond, exempt, first_hand, score, select_profile
+from bethink.errors import InvalidInput
+from bethink.insights.retention import beyond, curve, exempt, first_hand, score, select_profile
 from bethink.records import Importance, Insight
 from bethink.settings import Retention, Settings
 
@@ -95,13 +96,35 @@ def test_parameters_come_from_the_settings() -> None:
         (insight("peanuts", topic="constraint", slot="allergy:peanuts"), True),
         (insight("asthma", topic="constraint", slot="medical:asthma"), True),
         (insight("lactose", topic="constraint", slot="intolerance:lactose"), True),
+        (insight("parole", topic="constraint", slot="legal:on parole"), True),
         (insight("budget", topic="constraint", slot="budget"), False),
         (insight("tea"), False),
         (insight("allergy", topic="preference", slot="allergy:talk"), False),
     ],
 )
-def test_what_is_pinned_and_what_concerns_health_is_exempt(told: Insight, expected: bool) -> None:
+def test_what_is_pinned_and_what_concerns_health_or_the_law_is_exempt(told: Insight, expected: bool) -> None:
     assert exempt(told) is expected
+
+
+def test_which_constraints_are_exempt_is_a_setting() -> None:
+    budget = insight("budget", topic="constraint", slot="budget")
+    assert exempt(budget, Retention(exempt=("budget",)))
+    assert not exempt(insight("nuts", topic="constraint", slot="allergy:nuts"), Retention(exempt=()))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"base_decay": timedelta()}, {"recency_window": -DAY}, {"high": -1.0}, {"low": math.nan}, {"recency_boost": math.inf}],
+)
+def test_parameters_that_make_no_score_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        Retention(**wrong)
+
+
+def test_a_curve_is_the_scores_to_come() -> None:
+    told = insight(recorded_at=NOW)
+    expected = tuple(score(told, now=NOW + each * DAY, retention=Retention()) for each in (0, 10, 90))
+    assert curve(told, start=NOW, days=(0, 10, 90), retention=Retention()) == expected
 
 
 # -- the profile ----------------------------------------------------------------------------------------------------------

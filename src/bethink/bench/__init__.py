@@ -5,6 +5,7 @@
     lexical     recall by words of one tenant among many in a large file, and adding a record
     open        what a new process pays: import, opening, the first recall
     growth      what a turn and an append cost as a conversation grows
+    insights    what is known of people, beside evidence and the observations of a data set
     year        what the end of a session costs as sessions add up
     facts       numbers, dates and names that survive folding
     locomo, longmemeval, beam
@@ -16,6 +17,7 @@
     talk.py           made-up conversation of any length, the same each time
     conversations.py  conversations out of published data sets
     retrieval/        what locomo, longmemeval and beam share
+    known.py          what a memory knows, beside what a data set says
     survival.py       which facts a text still says
 
 Figures are compared within one run only: disks and neighbours differ by the minute. So contestants take turns, call by call,

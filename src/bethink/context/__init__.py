@@ -1,8 +1,8 @@
 """Step 7: what the model gets to see.
 
     pinned messages         system prompts and messages of tier "permanent", as they are
-    the memory message      one user message with a <memory> block: pinned, project, profile, previous session, recalled,
-                            summary
+    the memory message      one user message with a <memory> block: pinned, project, profile, recalled, previous session,
+                            earlier sessions, summary
     recent messages         the newest of the thread, verbatim, whole groups only
 
     items      what may stand in the memory block, and how a line is written

@@ -25,9 +25,10 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
     ("summary", 0.35),
     ("recalled", 0.35),
     ("previous session", 0.25),
+    ("earlier sessions", 0.35),
 )
 _LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
-_SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session"})
+_SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session", "earlier sessions"})
 """Sections whose lines are words of a message: the message itself says it better."""
 _NO_NEWS = frozenset({"a", "am", "an", "i", "m", "my", "our", "the", "to", "we"})
 _SHORTEST_LINE = 12  # tokens: a name, a mark and a few words

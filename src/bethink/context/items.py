@@ -64,6 +64,7 @@ SectionName: TypeAlias = Literal[
     "profile",
     "recalled",
     "previous session",
+    "earlier sessions",
     "summary",
     "recent messages",
     "frame",
@@ -72,7 +73,7 @@ SectionName: TypeAlias = Literal[
 ]
 """Parts of a context: sections of messages and lines, and what else of it counts."""
 
-BLOCK: tuple[SectionName, ...] = ("pinned", "project", "profile", "recalled", "previous session", "summary")
+BLOCK: tuple[SectionName, ...] = ("pinned", "project", "profile", "recalled", "previous session", "earlier sessions", "summary")
 """The sections of the memory block, in the order in which they matter (see `position`)."""
 
 MEMORY = "memory"

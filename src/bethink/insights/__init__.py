@@ -4,5 +4,6 @@
                 by rule    same, newer,              score,        strengthened by citations,
                            or history                archive       brought within its bound by reflect
 
-Every function here is pure over values: times are passed in, nothing is read or written. `english` is data.
+Every function here is pure over values: times are passed in, nothing is read or written. `english`, `rules` and `phrases` are
+data.
 """

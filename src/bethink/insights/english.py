@@ -45,6 +45,7 @@ __all__ = [
     "INSTEAD",
     "KEYLESS",
     "KIN_NAMED",
+    "LATELY",
     "LIGHT_VERBS",
     "LISTS_THAT_ARE_ONE",
     "LONGEST_TITLE",
@@ -216,6 +217,12 @@ COUNT = any_of(
 COUNT = rf"(?:\d{{1,4}}|(?:{COUNT}))(?: and a half| or (?:so|two|three|four))?"
 """How many days or years: "two", "a couple of", "3"."""
 
+LATELY = pattern(
+    r"\b(?:recently|the other (?:day|night|week|weekend|morning|evening)|a (?:few|couple of|couple) (?:days|nights|weeks|months|years) (?:ago|back)"
+    r"|some time ago|a while (?:ago|back)|this (?:morning|week|month|year)|earlier today|earlier this \w+|ages ago)\b"
+)
+"""A past that names no day."""
+
 TRAILING = pattern(
     r"(?:[\s,]+(?:anyways?|though|tho|actually|then|(?:just )?for now|for the moment|for the time being|at the moment|at present"
     r"|right now|these days|nowadays|currently|lately|by the way|btw|of course|after all|in fact|to be honest|tbh|honestly"
@@ -252,7 +259,7 @@ CUT_PLACE = pattern(
     rf"\s+(?:(?:(?:about|around|almost|nearly|over|just) )?{COUNT} \w+ (?:ago|back|now)|with|for|since|because|originally|and|but|now|as|when|where|while|so|after|before|until|to|at|near|right now|these days|currently|last|this|next|next|in|on|again|anymore|too|just|by|about|recently|which|that|though|or|permanently|full time|yesterday|today|back|together|alone|from|actually|already|myself|if|also|is|was)\b.*$"
 )
 NO_THING = pattern(
-    r"^(?:it|this|that|these|those|them|they|you|your|yours|how|what|when|where|why|who|him|her|his|he|she|their|its|my|our|us|me|being|seeing|hearing"
+    r"^(?:to$|it|this|that|these|those|them|they|you|your|yours|how|what|when|where|why|who|him|her|his|he|she|their|its|my|our|us|me|being|seeing|hearing"
     r"|knowing|having|getting|one|ones|some|such|all|both|to (?:hear|see|know|say|think|ask|help|be|have|get|know|do|make|share|hang|take|give|try|go|come|keep|use|learn more|talk|chat|start|look|let|imagine|believe|feel|show|find)"
     r"|everything|nothing|something|anything|everyone|anyone|someone|about|for|so|too|very|a lot|more|most|less|if|whether|any of|making sure|making the most|thinking|sharing|watching you|talking to|talking with|meeting|helping you"
     r"|I|we|not|no|and|or|of|like|seeing|each other|myself|here|there|doing|an? (?:good|great|nice|bit|lot|little|few|couple|way|lot of)\b|hanging|looking|trying)\b"

@@ -18,9 +18,11 @@ from datetime import datetime
 
 import msgspec
 
+from bethink.compaction.sentences import sentences
 from bethink.ids import derived_id
 from bethink.insights import english, times
-from bethink.insights.clauses import Clause, clauses
+from bethink.insights.clauses import Clause, clauses, own_words
+from bethink.insights.phrases import may_state, phrases_in
 from bethink.insights.rules import RULES, SPOKEN_OF_RULES, Rule
 from bethink.insights.shapes import Value, key, strip_date, values
 from bethink.insights.triggers import words as words_of
@@ -34,6 +36,13 @@ CORRECTION = "correction"
 
 MAX_TEXT = 120
 """Characters of an insight's text."""
+
+
+_AHEAD = frozenset({"goal", "plan", "decision"})
+"""Topics of what is to come: a time in the words is when, not since when."""
+
+_PLAIN, _HEARSAY = 0.9, 0.6
+"""Confidence in what somebody says of himself, and of another."""
 
 
 class _Fact(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +109,7 @@ def _insight(found: _Found, message: Message, thread_id: str, said: datetime, no
         slot=fact.slot,
         value=fact.value,
         polarity=fact.polarity,
+        confidence=_HEARSAY if found.about else _PLAIN,
     )
 
 
@@ -126,6 +136,25 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
             yield _Found(fact, clause.start, clause.end)
         if not whole:
             yield from _people(clause, said, lowercase)
+    yield from _in_other_languages(text)
+
+
+def _in_other_languages(text: str) -> Iterator[_Found]:
+    """What the phrases of other languages find; a sentence that states something in English begins with none of them."""
+    if not may_state(words_of(text)):
+        return
+    for start, end, sentence in sentences(own_words(text)):
+        for stated in phrases_in(" ".join(sentence.split()), words_of(sentence)):
+            phrase, value = stated.phrase, stated.value
+            fact = _Fact(
+                topic=phrase.topic,
+                slot=phrase.slot.format(key=value.key),
+                value=value.key,
+                text=phrase.says.format(value=value.text),
+                importance=phrase.importance,
+                polarity="negative" if phrase.negative else "positive",
+            )
+            yield _Found(fact, start, end)
 
 
 def _greeting(clause: Clause, text: str) -> _Fact | None:
@@ -196,7 +225,7 @@ def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime,
     if denied and clause.text.casefold().endswith(" anymore"):
         past = True
     when = _when(rule, clause, said)
-    if rule.dated and (when is None or (rule.topic == "plan") != (when.at > said or when.label == _today(said))):
+    if rule.dated and not _fits_time(rule, when, clause, said):
         return
     following = clause.rest if rule.many else ""
     found = values(words, rule.shape, rest=following, many=rule.many, lowercase=lowercase)
@@ -209,11 +238,21 @@ def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime,
             yield from _denied(rule.topic, rule.slot, rule.denies, value, groups, since=_since(rule, when, said))
 
 
+def _fits_time(rule: Rule, when: times.When | None, clause: Clause, said: datetime) -> bool:
+    """Whether a clause names such a time as its rule needs: one to come for a plan, and a past one, if only "recently", for
+    what happened.
+    """
+    ahead = rule.topic in _AHEAD
+    if when is None:
+        return not ahead and any(map(english.LATELY.search, (clause.text, clause.lead, clause.before)))
+    return ahead == (when.at > said or when.label == _today(said))
+
+
 def _when(rule: Rule, clause: Clause, said: datetime) -> times.When | None:
     """The time that goes with a clause: named in it, in its lead ("last Friday, I ..."), or, where a rule needs one, anywhere
     in the sentence before it.
     """
-    future = rule.topic in ("plan", "decision")
+    future = rule.topic in _AHEAD
     before = clause.before if rule.dated or not strip_date(clause.before) else ""
     return next(
         (when for words in (clause.text, clause.lead, before) if (when := times.find(words, said, future=future))), None
@@ -265,7 +304,7 @@ def _label(when: times.When, shown: str) -> str:
 
 def _since(rule: Rule, when: times.When | None, said: datetime) -> datetime | None:
     """Since when it is true, where the words say so. A plan holds from when it is told, whatever day it is for."""
-    if when is None or when.at > said or rule.topic in ("plan", "decision") or rule.slot in english.TIMELESS:
+    if when is None or when.at > said or rule.topic in _AHEAD or rule.slot in english.TIMELESS:
         return None
     return when.at
 

@@ -9,6 +9,9 @@ A subject has one current insight per slot. For each incoming statement, the old
     it is trusted less            history: what a page says supersedes nothing that a user said
     else                          it is current (again, if it was known), and what was current goes to history
 
+What differs in the form of its words alone is one answer: a hike and hikes, nuts and a nut. The first way it was said names the
+slot, and all sources are its sources.
+
 Two statements reach beyond their slot. A correction ("14 May, not 12 May") takes the place of what holds the wrong words, with
 the words exchanged. "I switched from X to Y" ends a preference for X over Y, whatever slot that is in.
 
@@ -32,10 +35,10 @@ import msgspec
 from bethink.ids import derived_id
 from bethink.insights import times
 from bethink.insights.extract import CORRECTION
+from bethink.insights.forms import alike, content, form_of
 from bethink.insights.shapes import key
 from bethink.messages import lowest_trust
 from bethink.records import Insight
-from bethink.retrieval.terms import index_terms, stop_words
 from bethink.storage.base import Retire
 
 __all__ = ["Changes", "reconcile"]
@@ -70,7 +73,7 @@ def reconcile(current: Sequence[Insight], incoming: Sequence[Insight], *, now: d
     book = _Book(current, now)
     kept: list[Insight] = []
     for statement in sorted(incoming, key=_said):
-        meant, wrong = book.resolved(statement)
+        meant, wrong = book.resolved(book.as_known(statement))
         if not book.take(meant, "corrected" if wrong else "superseded"):
             kept.append(meant)
             continue
@@ -89,6 +92,7 @@ class _Book:
         self._insights: dict[str, Insight] = {}
         self._slots: dict[tuple[str, str], list[str]] = {}
         self._subjects: dict[str, list[str]] = {}
+        self._alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
         self._touched: dict[str, None] = {}
         for insight in self._before.values():
             self._write(insight)
@@ -98,6 +102,9 @@ class _Book:
         if insight.id not in self._insights:
             self._slots.setdefault((insight.subject, insight.slot), []).append(insight.id)
             self._subjects.setdefault(insight.subject, []).append(insight.id)
+            kind, _, named = insight.slot.partition(":")
+            if named:
+                self._alike.setdefault((insight.subject, kind, form_of(named)), []).append(insight.slot)
         self._insights[insight.id] = insight
         self._touched[insight.id] = None
 
@@ -166,6 +173,26 @@ class _Book:
         )
 
     # -- looking up -------------------------------------------------------------------------------------------------------
+
+    def as_known(self, statement: Insight) -> Insight:
+        """A statement in the slot, and with the value, of what is known that has the same words in another form."""
+        kind, _, named = statement.slot.partition(":")
+        if not named or kind == CORRECTION:
+            return statement
+        slot, value = statement.slot, statement.value
+        same = self._alike.get((statement.subject, kind, form_of(named)), ())
+        if same:
+            slot = same[0]
+        answers = [self._insights[name] for name in self._slots.get((statement.subject, slot), ())]
+        if all(insight.value != value for insight in answers):
+            # A slot that is named by its value has it in the same form.
+            value = slot.partition(":")[2] if named == value else value
+            value = next((insight.value for insight in answers if alike(insight.value, value)), value)
+        if (slot, value) == (statement.slot, statement.value):
+            return statement
+        polarity = statement.polarity
+        renamed = derived_id(_said(statement), "insight", statement.subject, slot, value, polarity)
+        return msgspec.structs.replace(statement, id=renamed, slot=slot, value=value)
 
     def _slot(self, statement: Insight) -> list[Insight]:
         return [self._insights[name] for name in self._slots.get((statement.subject, statement.slot), ())]
@@ -324,7 +351,7 @@ def _exchanged(statement: Insight, insight: Insight) -> Insight:
     new, old = _swap(statement)
     said = _said(statement)
     text = _words_of(old).sub(lambda _: new, insight.text, count=1)
-    when = times.find(new, said, future=insight.topic == "plan")
+    when = times.find(new, said, future=insight.topic in ("plan", "goal"))
     value = _words_of(key(old)).sub(lambda _: key(new), insight.value, count=1)
     if value == insight.value:
         undated = value.partition(" @")[0]
@@ -375,11 +402,7 @@ def _is_preference(insight: Insight, left: str, taken_up: str) -> bool:
     if preferred is None:
         return False
     what, to_what = preferred
-    return _content(what) == _content(left) and (not to_what or _content(to_what) == _content(taken_up))
-
-
-def _content(words: str) -> frozenset[str]:
-    return frozenset(term for term in index_terms(words).split() if term not in stop_words)
+    return content(what) == content(left) and (not to_what or content(to_what) == content(taken_up))
 
 
 def _answering(statement: Insight, insight: Insight) -> Insight:

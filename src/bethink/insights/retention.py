@@ -8,22 +8,20 @@
 The formula and its constants are those of DESIGN section 7 and live in `settings.Retention`. Ages are never below zero: a clock
 that was set back, or a record dated in the future, must not score above what is fresh now.
 
-What is pinned, and what concerns somebody's health (`SAFETY`), is exempt: an allergy mentioned once, a year ago, still matters.
+What is pinned is exempt, and so is what concerns somebody's health or the law (`Retention.exempt`): an allergy mentioned once,
+a year ago, still matters.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from bethink.records import Insight, Record
 from bethink.settings import Retention, Settings
 
-__all__ = ["SAFETY", "beyond", "exempt", "first_hand", "score", "select_profile"]
-
-SAFETY = frozenset({"allergy", "intolerance", "medical"})
-"""First parts of slots whose constraints are never archived, however low their score."""
+__all__ = ["beyond", "curve", "exempt", "first_hand", "score", "select_profile"]
 
 _NO_TIME = timedelta(0)
 
@@ -39,9 +37,14 @@ def score(insight: Record, *, now: datetime, retention: Retention) -> float:
     return (decay + boost) * weight
 
 
-def exempt(insight: Insight) -> bool:
-    """Whether it is kept whatever it scores: pinned, or a constraint of health."""
-    return insight.pinned or (insight.topic == "constraint" and insight.slot.partition(":")[0] in SAFETY)
+def curve(insight: Record, *, start: datetime, days: Sequence[int], retention: Retention) -> tuple[float, ...]:
+    """The scores that it will have so many days after `start` if nobody uses it till then."""
+    return tuple([score(insight, now=start + timedelta(days=each), retention=retention) for each in days])
+
+
+def exempt(insight: Insight, retention: Retention = Retention()) -> bool:  # noqa: B008 - a frozen value
+    """Whether it is kept whatever it scores: pinned, or a constraint of health or of the law (`Retention.exempt`)."""
+    return insight.pinned or (insight.topic == "constraint" and insight.slot.partition(":")[0] in retention.exempt)
 
 
 def first_hand(insight: Insight) -> bool:
@@ -70,7 +73,7 @@ def beyond(insights: Iterable[Insight], *, now: datetime, settings: Settings) ->
 def _bound(ranked: tuple[tuple[Insight, float], ...], settings: Settings) -> int:
     bound = settings.profile_size
     # Those that are exempt come first.
-    while bound < len(ranked) and exempt(ranked[bound][0]):
+    while bound < len(ranked) and exempt(ranked[bound][0], settings.retention):
         bound += 1
     return bound
 
@@ -81,4 +84,4 @@ def _ranked(insights: Iterable[Insight], now: datetime, retention: Retention) ->
         for insight in insights
         if insight.current and insight.trust == "user"
     ]
-    return tuple(sorted(scored, key=lambda pair: (not exempt(pair[0]), -pair[1], pair[0].id)))
+    return tuple(sorted(scored, key=lambda pair: (not exempt(pair[0], retention), -pair[1], pair[0].id)))

@@ -152,7 +152,21 @@ _USES: _Wording = ("preference", "uses:{key}", "uses {value}", "does not use {va
 _PLAN: _Wording = ("plan", "plan:{key}", "plans to {value}", "does not plan to {value}")
 _DECIDED: _Wording = ("decision", "decision:{key}", "decided: {value}", "decided against: {value}")
 _HAPPENED: _Wording = ("event", "event:{key}", "{verb} {value}", "did not do: {verb} {value}")
+_LEGAL: _Wording = ("constraint", "legal:{key}", "{value}", "not {value}")
+_GOAL: _Wording = ("goal", "goal:{key}", "goal: {value}", "not the goal: {value}")
+_CAN: _Wording = ("skill", "skill:{key}", "can {value}", "cannot {value}")
+_GOOD_AT: _Wording = ("skill", "skill:{key}", "good at {value}", "not good at {value}")
+_DOING: _Wording = ("event", "doing:{key}", "is {verb} {value}", "is not {verb} {value}")
+_HAS: _Wording = ("relation", "has:{of}", "has {value}", "does not have {value}")
 
+_PLAYED = (
+    "piano|guitar|violin|cello|flute|drums|saxophone|trumpet|clarinet|bass|ukulele|harp|banjo|accordion|viola|trombone|keyboard|harmonica|organ|synth"
+    "|tennis|football|soccer|basketball|baseball|volleyball|rugby|hockey|cricket|golf|badminton|squash|table tennis|ping pong|chess|poker|bridge|softball|pickleball"
+)
+_LIVING = (
+    "dogs?|cats?|pupp(?:y|ies)|kittens?|turtles?|parrots?|rabbits?|hamsters?|horses?|guinea pigs?|chickens?|birds?|fish|snakes?|ferrets?|pets?|kids?|children|child|bab(?:y|ies)"
+    "|sons?|daughters?|twins|brothers?|sisters?|siblings?|grandchildren|grandkids|nieces?|nephews?|stepkids|roommates?|cousins?"
+)
 _OCCASIONS = (
     "meeting|appointment|flight|interview|exam|trip|wedding|surgery|operation|check-?up|checkup|deadline|concert|recital|conference|race|marathon|presentation|vacation"
     "|holiday|date|call|game|tournament|show|exhibition|workshop|class|party|picnic|barbecue|accident|ceremony|match|audition|test"
@@ -185,6 +199,10 @@ RULES: tuple[Rule, ...] = (
     _rule(*_JOB, r"(?:I (?:(?P<past>no longer |used to )|(?P<neg>do not ))?(?:work as|am working as|have been working as|got a job as|got promoted to|was promoted to)|my (?:job|occupation|profession) is(?: being)?) (?:an? |the )?(?P<value>.+?)(?= (?:at|for|in|with|by)\b|$)", "medium", "thing", flags="spoken_of"),
     _rule(*_JOB, rf"{_BE}an? (?!{_PRAISE}\b)(?P<value>(?:[\w-]+ ){{0,2}}(?:{any_of(_OCCUPATIONS)}))(?=$| (?:at|for|in|by|with|from|based|who|and)\b)", "medium", "choice", flags="spoken_of"),
     # What must be respected.
+    _rule(*_LEGAL, r"(?:I|we) (?:am|are)(?:(?P<past> no longer)|(?P<neg> not))? (?P<value>on (?:parole|probation|bail)|under (?:an? )?(?:nda|non-disclosure agreement|non-compete|gag order|house arrest|court order)|bound by (?:an? )?(?:nda|non-disclosure agreement|non-compete)|on an? (?:student|work|tourist|visitor|spouse|[A-Z]-?\d\w?) visa)\b", "high", "choice", needs="under", flags="spoken_of"),
+    _rule("constraint", "legal:{key}", "has {value}", "does not have {value}", r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have (?:an? )?(?P<value>restraining order(?: against [\w ]{2,30})?|(?:full |sole |joint |shared )?custody of (?:my|our) [\w ]{2,20}|non-compete(?: clause| agreement)?(?: with [\w ]{2,30})?)$", "high", "choice"),
+    _rule("constraint", "legal:{key}", "signed {value}", "did not sign {value}", r"I (?:have )?(?P<neg>not )?signed (?:an? )?(?P<value>(?:nda|non-disclosure agreement|non-compete|prenup)(?: with [\w ]{2,30})?)$", "high", "choice"),
+    _rule("constraint", "legal:{key}", "not allowed to {value}", "allowed to {value}", r"(?:I|we) (?:am|are) (?:legally )?(?:not allowed|forbidden|prohibited|banned|not permitted)(?: by law| legally)? (?:to|from) (?P<value>(?:leave|leaving|travel|travelling|traveling|work|working|contact|contacting|own|owning|possess|possessing|enter|entering|vote|voting) ?.*)", "high", "deed", needs="allowed permitted"),
     _rule(*_ALLERGY, rf"{_BE}allergic to (?P<value>.+)", "high", flags="many spoken_of"),
     _rule(*_HAS_ALLERGY, r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have an? (?:(?:severe|serious|bad|mild|deadly|life-threatening|terrible) )?(?P<value>[\w -]{2,30}?) allergy", "high", flags="spoken_of"),
     _rule(*_ALLERGY, r"I (?:(?P<neg>do not )|(?P<past>no longer ))?have (?:an? )?(?:(?:severe|serious|bad|mild|deadly) )?(?:allergy|allergies) to (?P<value>.+)", "high", flags="many spoken_of"),
@@ -207,6 +225,8 @@ RULES: tuple[Rule, ...] = (
     _rule("constraint", "budget", "budget: {value}", "budget is not {value}", rf"(?:my|our) (?:total |max(?:imum)? |overall |monthly )?budget is (?P<neg>not )?(?:now )?(?P<value>(?:about |around |under |up to |roughly |at most |max )?{_MONEY})", "medium", "choice"),
     _rule("constraint", "budget", "budget: at most {value}", "budget is not {value}", rf"(?:I|we) (?:can not|do not want to|can only|can|will not|must not) (?:spend|afford|pay)(?: more than| over| up to| at most| about)? (?P<value>{_MONEY})", "medium", "choice"),
     # What somebody likes.
+    _rule(*_LIKES, r"(?:my|our) (?:main |biggest |favou?rite |new |other )?hobb(?:y|ies) (?:is|are|includes?) (?P<value>.+)", flags="many", needs="hobby hobbies"),
+    _rule(*_LIKES, r"(?P<value>[\w' ,-]{3,60}?) (?:is|are|has been|have been) (?P<neg>not )?(?:definitely |still |now |always )?my (?:main |biggest |favou?rite |new |other |true |greatest )?(?:hobby|hobbies|passion|passions|happy place|stress relief|escape|go-to|obsession)\b.*", flags="many", needs="hobby hobbies"),
     _rule("preference", "favourite:{of}", "favourite {of}: {value}", "favourite {of} is not {value}", r"my (?:all[- ]time |absolute |new )?favou?rite (?P<of>(?!one|part|thing|way|bit|aspect)[\w' -]{2,30}?) (?:is|are|has to be) (?P<neg>not )?(?:definitely |still |now |actually |probably |called )?(?P<value>.+)"),
     _rule("preference", "favourite:{of}", "favourite {of}: {value}", "favourite {of} is not {value}", r"(?P<value>[\w' -]{2,40}?) (?:is|are) (?P<neg>not |no longer )?my (?:all[- ]time |absolute )?favou?rite (?P<of>(?!one|part|thing|way|bit|aspect)[\w' -]{2,30})"),
     _rule("preference", "prefers:{pair}", "prefers {value} to {old}", "does not prefer {value} to {old}", rf"{_DO}prefer (?P<value>.+?) (?:to|over|rather than|instead of) (?P<old>[\w' -]{{2,40}})", flags="spoken_of"),
@@ -226,7 +246,12 @@ RULES: tuple[Rule, ...] = (
     _rule(*_DECIDED, r"(?:I|we) (?:have )?(?:chosen|chose|picked) (?P<value>.+)", "medium", "deed"),
     _rule(*_DECIDED, r"(?:(?:let us|we will|I will) (?P<neg>not )?(?:go with|go for|take|settle (?:on|for)|stick with)|(?:we are|I am) (?:going with|sticking with)) (?P<value>.+)", "medium", "deed"),
     _rule(*_DECIDED, r"let us (?P<neg>not )?(?:book|choose|pick|use|stay at|stay in|buy) (?P<value>(?:the|a|an) .+|[A-Z].+|.+ (?:train|bus|flight|ferry|option|one|plan|route|hotel|apartment|flat|house|car|offer|job|package|deal)\b.*)", "medium", "deed"),
-    _rule("plan", "goal:{key}", "goal: {value}", "not the goal: {value}", r"(?:my|our) (?:main |next |new |personal |long-term )?goal is (?:now )?(?:to )?(?P<value>.+)", "medium", "deed"),
+    _rule(*_GOAL, r"(?:my|our) (?:main |next |new |personal |long-term |biggest |ultimate )?(?:goal|dream|aim|ambition|resolution) is (?P<neg>not )?(?:now )?(?:to )?(?P<value>.+)", "medium", "deed"),
+    _rule(*_GOAL, r"(?:I|we) (?:(?P<past>no longer |used to )|(?P<neg>do not )|have )?(?:dream|dreamed|dreamt) of (?P<value>.+)", "medium", "deed"),
+    _rule(*_GOAL, r"(?:I|we) (?:am|are) (?:aiming|determined|striving) (?:to|for) (?P<value>.+)", "medium", "deed"),
+    _rule(*_GOAL, r"(?:I|we) hope to (?P<value>(?:become|start|open|own|build|learn|finish|adopt|move|travel|visit|buy|publish|win|run|make|get|have) .+)", "medium", "deed", needs="hope"),
+    _rule(*_GOAL, r"(?:I|we) (?:(?P<past>no longer )|(?P<neg>do not ))?(?:want|have wanted) to (?P<value>(?:become|learn|open|own|lose|improve my|write a|start (?:a|an|my|our)|run (?:a|an|my)|build (?:a|an|my) own|be an?|get (?:better at|stronger|fitter|healthier|in shape)|publish|adopt|buy an?|study|travel to|visit|retire|move to) ?.*)", "medium", "deed", needs="want"),
+    _rule(*_GOAL, r"(?:I|we) (?:am|are|have been) (?:saving(?: up)?|training) (?P<value>(?:for|to) .+)", "medium", "deed"),
     _rule("plan", "plan:{key}", "plans {value}", "cancelled: {value}", r"(?:I|we) (?:have )?(?:cancell?ed|called off|dropped) (?:my|our|the) (?:plans? (?:to|for) )?(?P<value>.+)", "medium", "deed", flags="negative"),
     _rule(*_PLAN, r"(?:I|we) (?:(?P<past>no longer )|(?P<neg>do not ))?(?:plan|intend) (?:to|on) (?P<value>.+)", "medium", "deed"),
     _rule(*_PLAN, r"(?:I|we) (?:am|are)(?:(?P<past> no longer)|(?P<neg> not))? (?P<verb>going) (?P<value>(?:on|to) (?:a|an|the|my|our|(?-i:[A-Z])).*)", "medium", "deed", flags="dated"),
@@ -235,9 +260,17 @@ RULES: tuple[Rule, ...] = (
     _rule(*_PLAN, r"(?:I|we) (?:am|are) (?P<verb>moving|flying|travell?ing|heading|visiting|starting|getting|launching|running|attending|hosting|meeting|taking|returning|driving) (?P<value>.+)", "medium", "deed", flags="dated"),
     _rule(*_PLAN, r"(?:I|we) will (?P<neg>not )?(?P<value>.+)", "medium", "deed", flags="dated"),
     _rule("plan", "plan:{key}", "has {value}", "does not have {value}", rf"(?:I|we) (?:(?P<neg>do not )|(?P<past>no longer ))?have (?P<value>(?:an?|my|our) (?:[\w-]+ ){{0,3}}(?:{_OCCASIONS})\b.*)", "medium", "deed", flags="dated"),
+    # What somebody is able to do, has, and is busy with.
+    _rule(*_CAN, r"I (?:(?P<past>no longer )|(?P<neg>do not ))?know how to (?P<value>.+)", "medium", "deed", flags="spoken_of", needs="how"),
+    _rule(*_CAN, rf"I (?:can (?P<neg>not )?|have been able to )(?P<value>(?:play (?:the )?(?:{_PLAYED})|sew|knit|juggle|code in \w+|read music|speak sign language|program in \w+|touch type|surf|ski|skate|dance)\b.*)", "medium", "deed", flags="spoken_of"),
+    _rule("skill", "skill:{key}", "plays {value}", "does not play {value}", rf"{_DO}play(?:ing)? (?:the )?(?P<value>(?:[\w-]+ )?(?:{_PLAYED}))\b", "medium", "choice", flags="spoken_of"),
+    _rule("skill", "skill:{key}", "plays {value}", "does not play {value}", rf"I (?:have been playing|started playing|started learning|am learning) (?:the |to play (?:the )?)?(?P<value>(?:[\w-]+ )?(?:{_PLAYED}))\b", "medium", "choice", flags="more"),
+    _rule(*_GOOD_AT, rf"{_BE}(?:good|great|skilled|experienced|proficient|fluent|talented|an expert|terrible|bad|hopeless) (?:at|in|with) (?P<value>.+)", "medium", flags="many spoken_of", needs="in at with"),
+    _rule(*_HAS, rf"{_DO}have (?:got )?(?P<value>(?:{english.COUNT}) (?:(?:adorable|little|young|beautiful|older|younger|teenage|small|grown|lovely|pet|rescue|cute) )*(?P<of>{_LIVING}))\b(?! (?:named|called|who|whose|with)\b)", "medium", "choice", needs="have"),
+    _rule(*_DOING, r"(?:I|we) (?:(?:am|are|have been)(?P<neg> not)?) (?P<verb>working on|learning|studying|writing|building|training for|practi[cs]ing|researching|volunteering at|volunteering with|preparing for|organi[sz]ing|developing|designing|renovating|recovering from|taking care of|planning for) (?P<value>.+)", "low", "deed", needs="preparing"),
     # What happened.
-    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>adopted|graduated|passed|failed|won|completed|finished|retired|launched|published|opened|sold|enrolled|signed up for|ran|bought|purchased|quit|started|joined|broke|got promoted|got accepted|got laid off|got fired|got hired|got into|lost my|lost our|had a baby|had surgery|became|applied for|applied to|was promoted|was hired|was accepted|were accepted|moved)\b ?(?P<value>.*)", "low", "deed", needs="into"),
-    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>went to|went on|went|travell?ed to|flew to|visited|attended|met|met up with|watched|saw|read|made|painted|baked|cooked|planted|built|wrote|organi[sz]ed|volunteered at|volunteered|performed at|performed|celebrated|hosted|hiked|climbed|donated|took part in|participated in|took|was in|were in|was at|were at|got|gave|played|ran|hosted|tried|signed|received|booked|ordered|saw|learned|learnt) (?P<value>.+)", "low", "deed", flags="dated", needs="was were got"),
+    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>adopted|rescued|graduated|passed|failed|won|completed|finished|retired|launched|published|opened|sold|enrolled|signed up for|ran|bought|purchased|quit|started|joined|broke|got promoted|got accepted|got laid off|got fired|got hired|got into|lost my|lost our|had a baby|had surgery|became|applied for|applied to|was promoted|was hired|was accepted|were accepted|moved)\b ?(?P<value>.*)", "low", "deed", needs="into"),
+    _rule(*_HAPPENED, r"(?:I|we) (?:have )?(?P<verb>went to|went on|went|travell?ed to|flew to|visited|attended|met|met up with|watched|saw|read|made|painted|baked|cooked|planted|built|wrote|organi[sz]ed|volunteered at|volunteered|performed at|performed|celebrated|hosted|hiked|climbed|donated|took part in|participated in|took|was in|were in|was at|were at|got|gave|played|ran|hosted|tried|signed|received|booked|ordered|saw|learned|learnt|found|discovered|created|designed|drew|threw|explored|upgraded|rented|taught|gave|raised|shared|presented|beat|rode|cycled|swam|recorded|released|repaired|renovated|helped|lost|met with|had dinner with|had lunch with|caught up with|hung out with|got to|took up|checked out|came out|spoke at|talked at|talked to) (?P<value>.+)", "low", "deed", flags="dated", needs="was were got"),
     _rule(*_HAPPENED, rf"(?:I|we) (?P<verb>had) (?P<value>(?:an?|my|our|the) (?:[\w-]+ ){{0,3}}(?:{_OCCASIONS})\b.*)", "low", "deed", flags="dated"),
 )  # fmt: skip
 

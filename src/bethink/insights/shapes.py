@@ -29,7 +29,7 @@ _DATE_WORDS = re.compile(
     r"\s*,?\s*\b(?:recently"
     rf"|(?:on |later |earlier )?(?:last|next|this|that) (?:{_UNIT}|weekend|{_DAY}|night|summer|winter|spring|fall|autumn)"
     rf"|yesterday{_PART}|today|tonight|tomorrow{_PART}|this (?:morning|afternoon|evening)"
-    r"|the day (?:before yesterday|after tomorrow)"
+    r"|the day (?:before yesterday|after tomorrow)|the other (?:day|night|week|weekend|morning|evening)|some time ago|ages ago"
     rf"|(?:about |around |almost |nearly |over |just )?{english.COUNT} {_UNIT} (?:ago|back)"
     rf"|in {english.COUNT} {_UNIT}(?: time)?|on {_DAY}"
     rf"|(?:in|since|on|until|till|from) (?:early |late |mid-?)?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}})?"

@@ -16,7 +16,6 @@ from bethink.context import (
     compose,
     item_of_message,
     item_of_record,
-    items_of_summary,
     pinned_tokens,
     receipt_for,
     render,
@@ -32,6 +31,7 @@ from bethink.records import AnyRecord, Insight, Receipt
 from bethink.settings import Oversize, check_choice
 from bethink.steps.answer import Wanted
 from bethink.steps.derive import derive
+from bethink.steps.earlier import ended_sessions
 from bethink.steps.folded import folded_lines, with_changes
 from bethink.steps.handoff import handed_items
 from bethink.steps.recall import recall_from
@@ -224,11 +224,8 @@ def _lines(
     for insight, score in select_profile(about, now=now, settings=engine.settings):
         reason = _profile_reason(insight, score)
         lines.append(engine.lines.of_record(insight, "profile", reason, {"retention": score}, measure))
-    # The newest session summary of another thread.
-    previous = next((summary for summary in known.summaries if summary.thread_id != thread_id), None)
-    if previous is not None:
-        said = items_of_summary(previous, "previous session", f"summary of thread {previous.thread_id}")
-        lines += [engine.lines.shown(item, measure) for item in with_changes(said, known.changed)]
+    said = ended_sessions(engine, known.summaries, thread_id)
+    lines += [engine.lines.shown(item, measure) for item in with_changes(said, known.changed)]
     recalled: list[Item] = []
     if query:
         in_view = InView(

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.context import handle
 from bethink.engine import Engine
 from bethink.errors import Conflict, NotFound
 from bethink.ids import new_id
-from bethink.insights.citations import cited
 from bethink.messages import Message
 from bethink.records import AnyRecord, Insight
+from bethink.steps.cited import citations
 from bethink.steps.view import View
-from bethink.storage.base import Change, Cite, Cursor, Put, Read, Retire, Scan, Scope
+from bethink.storage.base import Change, Cursor, Put, Read, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["current_after", "derive"]
 
 _PAGE = 64
-_LOOKED_BACK = 64
 
 
 def derive(
@@ -123,7 +121,7 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
         namespace=thread.namespace,
         records=records,
         retire=retire,
-        cite=_citations(engine, thread.namespace, thread.thread_id, new),
+        cite=citations(engine, thread.namespace, thread.thread_id, new),
         cursor=Cursor(thread.thread_id, "extracted", after, through),
         at=now,
     )
@@ -139,29 +137,6 @@ def _seen(view: View | None, after: int) -> tuple[int, tuple[Message, ...]] | No
     if view is None or not view.past <= after < view.thread.tip:
         return None
     return view.thread.tip, tuple([message for message in view.seen if message.seq > after])
-
-
-def _citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Sequence[Message]) -> tuple[Cite, ...]:
-    """Uses of records that the replies name by their marks: each strengthens the record, once for each reply."""
-    replies = [message for message in messages if message.role == "assistant" and "[mem:" in message.text]
-    if not replies:
-        return ()
-    handles = {handle(stored.record.id): stored.record.id for stored in engine.records(Scope(namespace), current=False)}
-    found = []
-    for message in replies:
-        named = cited(message.text, handles)
-        planted = _planted(engine, namespace, thread_id, message.seq) if named else ""
-        found += [(record_id, message.created_at) for record_id in named if handle(record_id) not in planted]
-    return tuple(Cite(record_id, at) for record_id, at in found if at is not None)
-
-
-def _planted(engine: Engine, namespace: Namespace, thread_id: str, before: int) -> str:
-    """What tools and documents said in the messages before a reply. A mark that stands there was not taken from memory, however
-    faithfully the reply repeats it: whoever wrote it could make his own record last, or another's.
-    """
-    read = Read(namespace=namespace, thread_id=thread_id, before=before, limit=_LOOKED_BACK)
-    said = engine.store.read(read).messages
-    return "\n".join(message.text for message in said if message.trust in ("tool", "external") and "mem" in message.text)
 
 
 def current_after(known: Sequence[Insight], changes: Changes) -> list[Insight]:

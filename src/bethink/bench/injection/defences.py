@@ -55,7 +55,7 @@ _PLACES: dict[str, tuple[tuple[str, str, Callable[..., Any]], ...]] = {
     "the role of the block": (("context.render", "memory_message", _as_system),),
     "who is believed": (("insights.extract", "extract", _from_anybody),),
     "own words": (("insights.clauses", "own_words", _unescaped),),
-    "marks": (("steps.derive", "_citations", _any_mark),),
+    "marks": (("steps.derive", "citations", _any_mark),),
     "tenants": (),
 }
 

@@ -15,7 +15,7 @@ from bethink.bench.retrieval.threshold import Point
 from bethink.errors import InvalidInput
 from bethink.models import Fingerprint
 
-__all__ = ["NAMES", "about", "divided", "drawn", "markdown", "text", "update", "updated"]
+__all__ = ["NAMES", "about", "divided", "drawn", "markdown", "marked", "parted", "text", "update", "updated"]
 
 NAMES: dict[Source, str] = {"locomo": "LoCoMo", "longmemeval": "LongMemEval", "beam": "BEAM"}
 
@@ -53,7 +53,7 @@ def text(made: Report) -> str:
 def markdown(made: Report) -> str:
     """The report as a section of a document."""
     split = "; ".join(f"{group}: {', '.join(_names_of(made, group))}" for group in made.groups)
-    return "\n\n".join([f"{about(made)}. {split.capitalize()}.", *map(_marked, _tables(made)), *_notes(made)])
+    return "\n\n".join([f"{about(made)}. {split.capitalize()}.", *map(marked, _tables(made)), *_notes(made)])
 
 
 def _notes(made: Report) -> Iterator[str]:
@@ -69,7 +69,8 @@ def _names_of(made: Report, group: str) -> list[str]:
     return [name for name in made.conversations if group_of(made.benchmark, name) == group]
 
 
-def _marked(rows: Sequence[Sequence[str]]) -> str:
+def marked(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table of a document; the first is the head."""
     head, *others = rows
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *others))
 
@@ -154,12 +155,12 @@ def divided(document: str, source: Source, embedder: Fingerprint | None) -> tupl
     Raises:
         InvalidInput: it has not both, on lines of their own.
     """
-    return _divided(document, f"<!-- bench {source} {name_of(embedder)} -->\n")
+    return parted(document, f"<!-- bench {source} {name_of(embedder)} -->\n")
 
 
 def updated(document: str, made: Report) -> str:
     """The document with the report at its place (see `divided`), instead of what was there."""
-    before, after = _divided(document, f"<!-- bench {made.benchmark} {made.embedder} -->\n")
+    before, after = parted(document, f"<!-- bench {made.benchmark} {made.embedder} -->\n")
     return f"{before}{markdown(made)}\n{after}"
 
 
@@ -168,7 +169,12 @@ def update(path: Path, made: Report) -> None:
     path.write_text(updated(path.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
-def _divided(document: str, start: str) -> tuple[str, str]:
+def parted(document: str, start: str) -> tuple[str, str]:
+    """What is before and after the place that begins with the line `start` and ends with `<!-- end -->`; both stay.
+
+    Raises:
+        InvalidInput: it has no such place.
+    """
     before, found, rest = document.partition(start)
     _, end, after = rest.partition(_END)
     if not found or not end:

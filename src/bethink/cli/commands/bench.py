@@ -95,6 +95,18 @@ def facts(
 
 @app.command(
     context_settings=_PASS_ON,
+    epilog=examples("bethink bench insights data/locomo10.json", "bethink bench insights data/locomo10.json --json"),
+)
+def insights(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The LoCoMo data.", show_default=False)],
+    options: _Rest = None,
+) -> None:
+    """What is known of people after months of talk, with no model."""
+    _run("insights", [path, *(options or ())])
+
+
+@app.command(
+    context_settings=_PASS_ON,
     epilog=examples(
         "bethink bench locomo data/locomo10.json",
         "bethink bench locomo data/locomo10.json --against bm25,dense,rrf",

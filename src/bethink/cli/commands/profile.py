@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bethink.cli.render import Page
-    from bethink.memory import Memory, Profile, ProfileEntry
+    from bethink.memory import Memory, Profile, ProfileEntry, ProfilePreview
     from bethink.messages import Message
 
 __all__ = ["Quote", "Quotes", "history_of", "reason_retired", "register", "show_entry", "show_retired"]
 
 _SHOWN_CHARACTERS = 80
+_DAYS = tuple(range(0, 91, 3))
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +32,8 @@ def register(app: typer.Typer) -> None:
         "profile",
         "bethink profile --user mara",
         "bethink profile --user mara --history",
+        "bethink profile --user mara --plot",
+        "bethink profile --user mara --preview 30",
         "bethink profile --user mara --as-of 2026-03-01",
         "bethink profile --subject tom --user mara --json",
     )(profile)
@@ -71,6 +76,10 @@ def profile(
     run: Run,
     subject: Annotated[str, typer.Option(help='Whom it is about: "user", or a name.')] = "user",
     history: Annotated[bool, typer.Option("--history", help="Also what is no longer current, and why.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Also how each score will fall if nobody uses it.")] = False,
+    preview: Annotated[
+        int | None, typer.Option("--preview", min=0, help="Also what the end of a session in so many days would archive.")
+    ] = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
 ) -> Answer:
@@ -81,15 +90,72 @@ def profile(
         quotes = Quotes(memory)
         sources = {insight.id: quotes.of(insight) for insight in (*current, *known.values())}
     past = [insight for insight in known.values() if not insight.current] if history else []
+    ahead = None if preview is None else current.preview(_in_days(current, preview))
     facts = {
         "subject": current.subject,
         "entries": [
-            {"insight": entry.insight, "score": round(entry.score, 4), "quotes": sources[entry.insight.id]}
+            {
+                "insight": entry.insight,
+                "score": round(entry.score, 4),
+                "quotes": sources[entry.insight.id],
+                **({"curve": _curve(current, entry)} if plot else {}),
+            }
             for entry in current.entries
         ],
+        **({} if ahead is None else {"preview": {"in_days": preview, "keep": ahead.keep, "archive": ahead.archive}}),
         **({"history": [{"insight": insight, "quotes": sources[insight.id]} for insight in past]} if history else {}),
     }
-    return Answer(facts, lambda page: _show(page, current, past if history else None, known, sources))
+
+    def show(page: Page) -> None:
+        _show(page, current, past if history else None, known, sources)
+        if plot:
+            _plot(page, current)
+        if ahead is not None:
+            _show_preview(page, ahead, preview or 0)
+
+    return Answer(facts, show)
+
+
+def _in_days(current: Profile, days: int) -> datetime | None:
+    return None if current.at is None else current.at + timedelta(days=days)
+
+
+def _curve(current: Profile, entry: ProfileEntry) -> dict[str, float]:
+    """The scores to come, by days from now."""
+    from bethink.insights.retention import curve
+
+    assert current.at is not None, "a profile of a memory was read at a time"
+    scores = curve(entry.insight, start=current.at, days=_DAYS, retention=current.retention)
+    return {str(day): round(score, 4) for day, score in zip(_DAYS, scores, strict=True)}
+
+
+def _plot(page: Page, current: Profile) -> None:
+    """A bar for every three days, and the scores at the start, in the middle and at the end."""
+    from bethink.cli.render import one_line
+    from bethink.insights.retention import exempt
+
+    if not current:
+        return
+    highest = (1 + current.retention.recency_boost) * max(
+        current.retention.high, current.retention.medium, current.retention.low
+    )
+    page.blank()
+    page.heading(f"The next {_DAYS[-1]} days, if nobody uses them")
+    for entry in current.entries:
+        scores = list(_curve(current, entry).values())
+        bars = "".join(_BARS[min(len(_BARS) - 1, int(score / highest * len(_BARS)))] for score in scores)
+        kept = ", kept whatever it scores" if exempt(entry.insight, current.retention) else ""
+        middle = len(scores) // 2
+        told = f"{scores[0]:.2f} now, {scores[middle]:.2f} in {_DAYS[middle]} days, {scores[-1]:.2f} at the end{kept}"
+        page.item(f"{bars}  {one_line(entry.insight.text)}", told, indent=0)
+
+
+def _show_preview(page: Page, ahead: ProfilePreview, days: int) -> None:
+    page.blank()
+    when = f"The end of a session in {days} days" if days else "The end of a session now"
+    page.heading(f"{when} would archive {len(ahead.archive)} of {len(ahead.keep) + len(ahead.archive)}")
+    for entry in ahead.archive:
+        page.item(f"{entry.score:.2f}  {entry.insight.text}", entry.insight.topic, indent=0)
 
 
 def history_of(memory: Memory, subject: str) -> dict[str, Insight]:

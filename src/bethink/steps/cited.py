@@ -1,0 +1,101 @@
+"""Which records the replies of a thread have used: those that they name by their marks, or else those whose words they have of
+what the context before them showed.
+
+The context of a reply is the newest one after which no user has spoken before the reply, as its receipt says: places in the
+thread, no clocks. What was derived once is never counted again, since it is stored with the move of the cursor past the reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bethink.context import handle
+from bethink.engine import Engine
+from bethink.insights.citations import cited, used
+from bethink.messages import Message
+from bethink.records import Receipt
+from bethink.storage.base import Cite, Get, Read, Scan, Scope
+from bethink.values import Namespace
+
+__all__ = ["citations"]
+
+_LOOKED_AT = 64
+"""The most receipts that the contexts of new replies are looked for among, the newest first."""
+_LOOKED_BACK = 64
+"""Messages before a reply in which a mark may have been planted."""
+
+
+def citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Sequence[Message]) -> tuple[Cite, ...]:
+    """Uses of records by the replies among new messages of a thread, in order: each strengthens its record, once a reply."""
+    replies = [message for message in messages if message.role == "assistant" and message.created_at and message.text.strip()]
+    if not replies:
+        return ()
+    found: dict[int, tuple[str, ...]] = {}
+    marked = [message for message in replies if "[mem:" in message.text]
+    if marked:
+        handles = {handle(stored.record.id): stored.record.id for stored in engine.records(Scope(namespace), current=False)}
+        for message in marked:
+            named = cited(message.text, handles)
+            planted = _planted(engine, namespace, thread_id, message.seq) if named else ""
+            found[message.seq] = tuple([record_id for record_id in named if handle(record_id) not in planted])
+    threshold = engine.settings.citation_overlap
+    unmarked = [message for message in replies if message.seq not in found]
+    if threshold is not None and unmarked:
+        between = frozenset([message.seq for message in messages if message.role != "user"])
+        shown = _shown(engine, namespace, thread_id, unmarked, between)
+        for message in unmarked:
+            if message.seq in shown:
+                found[message.seq] = used(message.text, shown[message.seq], threshold=threshold)
+    return tuple(
+        Cite(record_id, message.created_at)
+        for message in replies
+        for record_id in found.get(message.seq, ())
+        if message.created_at is not None
+    )
+
+
+def _planted(engine: Engine, namespace: Namespace, thread_id: str, before: int) -> str:
+    """What tools and documents said in the messages before a reply. A mark that stands there was not taken from memory, however
+    faithfully the reply repeats it: whoever wrote it could make his own record last, or another's.
+    """
+    read = Read(namespace=namespace, thread_id=thread_id, before=before, limit=_LOOKED_BACK)
+    said = engine.store.read(read).messages
+    return "\n".join(message.text for message in said if message.trust in ("tool", "external") and "mem" in message.text)
+
+
+def _shown(
+    engine: Engine, namespace: Namespace, thread_id: str, replies: Sequence[Message], between: frozenset[int]
+) -> dict[int, dict[str, str]]:
+    """The texts of the records that the context of each reply showed, by their ids; by the seq of the reply.
+
+    Args:
+        between: seqs of what may stand between a context and its reply.
+    """
+    # Mostly one reply follows one context; a context may have been asked for twice.
+    limit = min(_LOOKED_AT, 2 * len(replies) + 1)
+    scan = Scan(what="receipts", scope=Scope(namespace), thread_id=thread_id, newest=True, limit=limit)
+    receipts = [item for item in engine.store.scan(scan).items if isinstance(item, Receipt)]
+    of_reply: dict[int, list[str]] = {}
+    for reply in replies:
+        receipt = next((each for each in receipts if _last(each) < reply.seq), None)
+        if receipt is not None and between.issuperset(range(_last(receipt) + 1, reply.seq)):
+            # A summary is shown by its lines, and what a reply uses of one is not the whole.
+            of_reply[reply.seq] = [line.id for line in receipt.lines if line.of == "record" and line.index < 0]
+    ids = tuple(dict.fromkeys([record_id for some in of_reply.values() for record_id in some]))
+    if not ids:
+        return {}
+    known = engine.known(namespace).by_id
+    texts = {record_id: known[record_id].text for record_id in ids if record_id in known}
+    wanted = tuple([record_id for record_id in ids if record_id not in texts])
+    if wanted:
+        fetched = engine.store.get(Get(scope=Scope(namespace), records=wanted)).records
+        texts |= {stored.record.id: stored.record.text for stored in fetched}
+    return {
+        seq: {record_id: texts[record_id] for record_id in dict.fromkeys(some) if record_id in texts}
+        for seq, some in of_reply.items()
+    }
+
+
+def _last(receipt: Receipt) -> int:
+    """The newest message that a context shows."""
+    return max([last for _, last in (*receipt.recent, *receipt.pinned)], default=0)
