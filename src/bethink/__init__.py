@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
+    from bethink.attestations import Attestation, attest, check_attestation
     from bethink.checkpoints import Checkpoint, CheckpointInfo
     from bethink.compaction.policies import (
         Chain,
@@ -65,11 +66,13 @@ if TYPE_CHECKING:
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
     from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
+    from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
     from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
@@ -107,6 +110,7 @@ __all__ = [
     "AsyncThread",
     "AsyncTurn",
     "Attempt",
+    "Attestation",
     "Backoff",
     "BethinkError",
     "BudgetError",
@@ -183,6 +187,8 @@ __all__ = [
     "Proposal",
     "Ranker",
     "RecallResult",
+    "RedactReport",
+    "Redaction",
     "RefineReport",
     "Reflection",
     "Reply",
@@ -219,6 +225,8 @@ __all__ = [
     "Verification",
     "Why",
     "WhyNot",
+    "attest",
+    "check_attestation",
     "embedder_from",
     "policy_from",
     "priced",
@@ -226,6 +234,7 @@ __all__ = [
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
 _HOMES = {
+    "attestations": ("Attestation", "attest", "check_attestation"),
     "async_memory": ("AsyncMemory", "AsyncThread"),
     "compaction.policies": (
         "Chain",
@@ -282,12 +291,14 @@ _HOMES = {
     "models.probed": ("embedder_from",),
     "otel": ("OpenTelemetry",),
     "records": ("Decision", "Episode", "Insight", "Line", "Node", "Note", "Proposal", "Source", "StateEntry", "Summary"),
+    "redaction": ("Redaction",),
     "retrieval.hits": ("Hit", "LeftOut", "Member", "RecallResult"),
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
     "retrieval.why": ("Why", "WhyNot"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
+    "steps.redact": ("RedactReport",),
     "steps.refine": ("RefineReport",),
     "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),

@@ -29,12 +29,14 @@ from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
 from bethink.marks import Scored, Tiered
 from bethink.memory import Memory, Profile
-from bethink.messages import Message, Part, Role, Tier, ToolCall, made
+from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
 from bethink.models import Clock, Embedder, TokenCounter
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
+from bethink.redaction import Redaction
 from bethink.settings import Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
+from bethink.steps.redact import RedactReport
 from bethink.steps.reflect import Reflection
 from bethink.storage.base import Appended, Change, ForgetReceipt, Problem, Stats, Store, Verification
 from bethink.telemetry import Listener
@@ -99,6 +101,7 @@ class AsyncMemory:
         language_model: AsyncGivenModel | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
+        redaction: Redaction | None = None,
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
@@ -114,6 +117,7 @@ class AsyncMemory:
             ranker=ranker,
             policy=policy,
             limits=limits,
+            redaction=redaction,
             listener=listener,
             durability=durability,
             store=store,
@@ -172,9 +176,12 @@ class AsyncMemory:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
+        trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
-        return await _hop(self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, at=at)
+        return await _hop(
+            self._sync.store, text, dict(metadata or {}), importance=importance, pinned=pinned, trust=trust, at=at
+        )
 
     async def store_episode(
         self,
@@ -348,6 +355,15 @@ class AsyncMemory:
 
     async def verify(self, *texts: str) -> Verification:
         return await _hop(self._sync.verify, *texts)
+
+    async def redact(
+        self,
+        redaction: Redaction | None = None,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> RedactReport:
+        return await _hop(self._sync.redact, redaction, dry_run=dry_run, progress=progress)
 
     async def check(self) -> list[Problem]:
         return await _hop(self._sync.check)

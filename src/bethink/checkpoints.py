@@ -21,6 +21,7 @@ from bethink.errors import CorruptStore, InvalidInput
 from bethink.values import Namespace, check_id, check_json
 
 __all__ = [
+    "JSON",
     "MAX_BYTES",
     "Checkpoint",
     "CheckpointInfo",

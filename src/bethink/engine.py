@@ -22,6 +22,7 @@ from bethink.models.cached import CachedCounter, CachedEmbedder, CachedTokenEmbe
 from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
 from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
+from bethink.redaction import Redaction
 from bethink.retrieval.ranker import Ranker
 from bethink.settings import Settings
 from bethink.storage.base import (
@@ -29,6 +30,8 @@ from bethink.storage.base import (
     Forget,
     ForgetReceipt,
     Put,
+    Rewrite,
+    Rewritten,
     Scan,
     Scanned,
     Scope,
@@ -137,6 +140,7 @@ class Engine:
         counted: how much of the threads seen last has been counted (see `steps.usage`).
         lines: items as the lines of contexts.
         folded, talks: of the threads seen last, the lines of their folded past and what is talked about in the rest.
+        redaction: what the store takes out of all that is written, and questions are redacted by; None for nothing.
         limits: of the memory: what is done for it in the background keeps to them.
         telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
@@ -155,8 +159,10 @@ class Engine:
         telemetry: Telemetry | None = None,
         limits: Limits = NO_LIMITS,
         for_model: str = "",
+        redaction: Redaction | None = None,
     ) -> None:
         self.store = store
+        self.redaction = redaction
         self.clock = clock
         self.counter = CachedCounter(counter or counter_for(for_model))
         self._own_counter = counter is not None
@@ -223,6 +229,21 @@ class Engine:
             receipt = self.store.forget(request)
         if request.expired and not receipt.record_ids:
             return receipt
+        self._forget_kept()
+        return receipt
+
+    def rewrite(self, request: Rewrite) -> Rewritten:
+        """Rewrite in the database, and forget what this process keeps at hand of it."""
+        done = self.store.rewrite(request)
+        if done.changed and not request.dry:
+            self._forget_kept()
+        return done
+
+    def redacted(self, question: str) -> str:
+        """A question in the words in which what it asks for is stored."""
+        return question if self.redaction is None else self.redaction.text(question)
+
+    def _forget_kept(self) -> None:
         for counter in list(self._counters.values()):
             counter.forget()
         for embedder in self._embedders:
@@ -236,7 +257,6 @@ class Engine:
         self.talks.clear()
         if self.watcher is not None:
             self.watcher.forgot()
-        return receipt
 
     def appending(self, request: Append) -> AbstractContextManager[object]:
         """The span of an append, which is done in several ways."""

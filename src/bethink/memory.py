@@ -26,8 +26,10 @@ from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
 from bethink.limits import NO_LIMITS, Limits
+from bethink.messages import Trust
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.records import AnyRecord, Episode, Importance, Insight, Note, Outcome, Proposal, RecordKind
+from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
@@ -38,6 +40,7 @@ from bethink.steps.answer import Wanted, at_times
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
 from bethink.steps.recall import embed_pending, recall_from, reembed
+from bethink.steps.redact import RedactReport, redact
 from bethink.steps.reflect import Reflection, catch_up, due_threads, reflect_due, reflect_pending
 from bethink.steps.replay import replay
 from bethink.steps.usage import usage_of
@@ -162,6 +165,8 @@ class Memory:
             the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
+        redaction: replaces secrets and personal data by placeholders before anything is stored or indexed (see `Redaction`);
+            by default nothing is replaced.
         listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
@@ -185,6 +190,7 @@ class Memory:
         language_model: GivenModel | None = None,
         policy: Policy | None = None,
         limits: Limits | None = None,
+        redaction: Redaction | None = None,
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
@@ -200,7 +206,7 @@ class Memory:
         model = None if language_model is None else as_model(language_model)
         check_text(for_model, "for_model")
         self._engine: Engine = Engine(
-            store if store is not None else _open_store(path, durability),
+            _redacting(store if store is not None else _open_store(path, durability), redaction),
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
@@ -209,6 +215,7 @@ class Memory:
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
             limits=self._limits,
+            redaction=redaction,
         )
         if model is not None:
             self._use_model(model)
@@ -296,12 +303,15 @@ class Memory:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
+        trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
         """Keep a text. Returns the note, searchable from now on; `pinned` puts it into every context.
 
         Args:
             metadata: JSON of your own, given back with it.
+            trust: who vouches for it: `"user"` for what he said or the developer knows; `"assistant"`, `"tool"` or `"external"`
+                for what an agent keeps of a reply, a tool or a document, so that it is shown as that and never as the user's.
             at: when it is true in the world, if not from now on; aware.
         """
         check_text(text, "text")
@@ -310,17 +320,21 @@ class Memory:
         check_json(dict(metadata or {}), "metadata")
         if importance not in ("high", "medium", "low"):
             raise InvalidInput("importance", f"{importance!r}", "use high, medium or low")
+        if trust not in ("user", "assistant", "tool", "external"):
+            raise InvalidInput("trust", f"{trust!r}", "use user, assistant, tool or external")
         now = self._engine.clock.now()
         note = Note(
             id=new_id(now),
             text=text,
-            trust="user",
+            trust=trust,
             recorded_at=now,
             valid_from=None if at is None else utc(at, "at"),
             importance=importance,
             pinned=pinned,
             metadata=dict(metadata or {}),
         )
+        if self._engine.redaction is not None:
+            note = self._engine.redaction.record(note)
         self._engine.keep(self._namespace, note)
         return note
 
@@ -778,6 +792,32 @@ class Memory:
             raise InvalidInput("texts", "nothing to look for", "give the words that must be gone")
         return self._engine.store.verify(texts)
 
+    def redact(
+        self,
+        redaction: Redaction | None = None,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> RedactReport:
+        """Replace secrets and personal data in what is stored already, in this namespace and all below it: in messages,
+        records, summaries, states, and whatever was derived from them. The bytes are erased as by `forget`, and `verify` finds
+        none.
+
+        Page after page, each in one transaction: after an interruption, call it again. What others write meanwhile may be
+        missed; open the memory with `redaction=...` first, so that nothing new needs it.
+
+        Args:
+            redaction: what to replace; by default what the memory was opened with, or else all kinds that are known.
+            dry_run: change nothing, and tell what would be.
+            progress: called with a number of things each time that many have been looked at.
+
+        Raises:
+            StoreBusy: another process is writing for too long; what was done stays.
+        """
+        chosen = redaction or self._engine.redaction or Redaction()
+        scope = Scope(self._namespace, subtree=True)
+        return redact(self._engine, scope, chosen, dry_run=dry_run, progress=progress)
+
     # -- the database -----------------------------------------------------------------------------------------------------
 
     def check(self) -> list[Problem]:
@@ -867,6 +907,14 @@ def _open_store(path: str | os.PathLike[str], durability: Literal["full", "norma
     from bethink.storage.sqlite import SqliteStore
 
     return SqliteStore(name, durability=durability)
+
+
+def _redacting(store: Store, redaction: Redaction | None) -> Store:
+    if redaction is None:
+        return store
+    from bethink.storage.redacting import RedactingStore
+
+    return RedactingStore(store, redaction)
 
 
 def _embedders(given: object) -> tuple[Embedder, ...]:

@@ -39,9 +39,11 @@ __all__ = [
     "check_size",
     "checked",
     "groups",
+    "is_unverified",
     "lowest_trust",
     "made",
     "ranges",
+    "role_of_voice",
     "same_message",
 ]
 
@@ -55,6 +57,7 @@ MAX_MESSAGE_BYTES = 10_000_000
 _ROLES = get_args(Role)
 _TIERS = get_args(Tier)
 _TRUST_ORDER: dict[Trust, int] = {"external": 0, "tool": 1, "assistant": 2, "user": 3}
+_RESERVED = frozenset((*_ROLES, *_TRUST_ORDER, "several"))
 _TRUST_OF_ROLE: dict[str, Trust] = {
     "system": "user",
     "developer": "user",
@@ -139,9 +142,32 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.name or self.role
 
     @property
+    def voice(self) -> str:
+        """The speaker as a line of a summary names him. Nobody can pass for another by the name he is given: what a tool or a
+        document says is named so first, and likewise whoever bears the name of a role that is not his.
+        """
+        trust = self.trust
+        if trust in ("tool", "external"):
+            return f"{trust} {self.name}" if self.name else trust
+        if self.name and self.name.strip().casefold() in _RESERVED and self.name != self.role:
+            return f"{self.role} {self.name}"
+        return self.speaker
+
+    @property
     def pinned(self) -> bool:
         """Always in view and never folded: system and developer messages, and those of tier "permanent"."""
         return self.tier == "permanent" or self.role in ("system", "developer")
+
+
+def role_of_voice(voice: str) -> str:
+    """Whether a user, an assistant or a tool is named by a `Message.voice`; whoever has a name of his own counts as a user."""
+    kind = voice.partition(" ")[0]
+    return kind if voice in ("user", "assistant") or kind == "tool" else "user"
+
+
+def is_unverified(voice: str) -> bool:
+    """Whether somebody named by a `Message.voice`, or by several of them, is a tool or a document."""
+    return any(part.strip().partition(" ")[0] in ("tool", "external") for part in voice.replace(" and ", ", ").split(","))
 
 
 def made(

@@ -151,7 +151,7 @@ def test_a_line_of_a_session_says_first_who_said_it() -> None:
 
 def test_what_a_tool_said_is_unverified() -> None:
     (line,) = written(item("recalled", "It is 21 °C.", speaker="thermometer", trust="tool"))[2:3]
-    assert line == "- thermometer: It is 21 °C. (unverified)"
+    assert line == "- tool thermometer: It is 21 °C. (unverified)"
 
 
 HOSTILE = st.one_of(

@@ -22,6 +22,7 @@ from bethink.cli.commands import (
     past,
     profile,
     recall,
+    redacting,
     review,
     state,
     summaries,
@@ -105,6 +106,7 @@ past.register(app)
 review.register(app)
 episodes.register(app)
 forgetting.register(app)
+redacting.register(app)
 usage.register(app)
 database.register(app)
 app.add_typer(items.app, name="items")

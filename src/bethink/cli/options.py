@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from bethink.storage.base import Store
 
 __all__ = ["Answer", "Run", "examples", "parse_namespace", "print_answer", "verb"]
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
+"""Of a server, as a path writes it: with one slash of two. (A single letter is a drive.)"""
 
 _Function = TypeVar("_Function", bound=Callable[..., "Answer"])
 
@@ -68,6 +72,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """The memory asked for, and the store beneath it for looking things up by id."""
         if str(self.db) == ":memory:" or self.db.is_dir():
             raise InvalidInput("db", "not a file", "give the path of a SQLite file, such as --db agent.db")
+        if _ADDRESS.match(str(self.db)):
+            # Not shown: it may hold a password.
+            raise InvalidInput("db", "an address", "give the path of a SQLite file, such as --db agent.db")
         if not create and not self.db.exists():
             raise NotFound(
                 f"no database at {self.db} — make one with `bethink import FILE`, or look around with `bethink demo`"

@@ -29,7 +29,7 @@ import msgspec
 from bethink.compaction.reading import excerpt
 from bethink.compaction.sentences import is_fence, sentences
 from bethink.compaction.statements import Statement, statements, without_repetition
-from bethink.messages import Message
+from bethink.messages import Message, role_of_voice
 from bethink.records import Line
 
 __all__ = ["MAX_LINE_LENGTH", "choose", "select", "sentences_of", "shortened", "summarise"]
@@ -77,7 +77,7 @@ def summarise(messages: Sequence[Message], *, limit: int, count: Callable[[str],
     Cost: linear but for sorting; about 60 ms for 400 chat turns.
     """
     said = [
-        (Line(text=text, sources=(message.id,), at=_time_of(message), speaker=message.speaker), message.role)
+        (Line(text=text, sources=(message.id,), at=_time_of(message), speaker=message.voice), message.role)
         for message in messages
         for text in _quotable(message)
     ]
@@ -96,7 +96,7 @@ def choose(lines: Sequence[Line], *, limit: int, count: Callable[[str], int]) ->
     Args:
         lines, limit, count: as for `summarise`. A speaker other than a role's name counts as a user.
     """
-    return _choose(statements([(line, line.speaker if line.speaker in _ROLE else "user") for line in lines]), limit, count)
+    return _choose(statements([(line, role_of_voice(line.speaker)) for line in lines]), limit, count)
 
 
 def shortened(text: str, limit: int = MAX_LINE_LENGTH) -> str:

@@ -26,7 +26,7 @@ from bethink.compaction.prompts import Shown, frame_of, passes, prompt_for, show
 from bethink.compaction.statements import statements, without_repetition
 from bethink.compaction.wanted import RESERVE, Wanted
 from bethink.errors import InvalidInput
-from bethink.messages import Message
+from bethink.messages import Message, role_of_voice
 from bethink.models.language import ModelError, ModelStep, Usage
 from bethink.records import Line
 from bethink.storage.base import FailureReason
@@ -109,7 +109,7 @@ def summarise_with_model(
         InvalidInput: a limit below 1, a window too small for the prompt, an unknown language.
     """
     said = [
-        (Line(text=text, sources=(message.id,), at=at, speaker=message.speaker), message.role)
+        (Line(text=text, sources=(message.id,), at=at, speaker=message.voice), message.role)
         for message in messages
         if (at := message.created_at) is not None
         for text in sentences_of(message)
@@ -132,7 +132,7 @@ def summarise_lines_with_model(
 
     Arguments and result as for `summarise_with_model`. A line that rests on some of `lines` cites the messages these cite.
     """
-    said = [(line, line.speaker if line.speaker in _ROLES else "user") for line in lines]
+    said = [(line, role_of_voice(line.speaker)) for line in lines]
     hint = language or language_of("\n".join(line.text for line in lines))
     return _step(_Task(limit, count, author, language, hint, instructions), shown_lines(lines), said, window)
 

@@ -29,7 +29,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from bethink.insights.state.lines import line_of_entry
-from bethink.messages import Message, Trust
+from bethink.messages import Message, Trust, is_unverified
 from bethink.models import TokenCounter
 from bethink.models.tokens import truncate
 from bethink.records import AnyRecord, Node, ReceiptLine, StateEntry, Summary
@@ -84,10 +84,20 @@ _PREFACE = (
     "Cite a line you use by its [mem:...] mark."
 )
 _RECALLED_LINE_TOKENS = 120
+_NOBODY = frozenset(("user", "assistant", "tool", "external", "system", "developer"))
+_UNSEEN = re.compile(
+    # Controls and formats, but white space and the two joiners that scripts and emoji need; tags and the like, which carry text
+    # that nobody sees. With them words are hidden from people, or from who looks for them, that a model reads all the same.
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_ANGLES = str.maketrans({"\uff1c": "&lt;", "\ufe64": "&lt;", "\uff1e": "&gt;", "\ufe65": "&gt;"})
+"""What is read as an angle bracket once it is normalised."""
+_MARK = re.compile(r"[\[\uff3b](?=\s*mem\s*[:\uff1a])", re.IGNORECASE)
+_IN_LABELS = re.compile(r"[\[\]()<>,;:\s]+")
 _NEXT = "-"
 _heading = attrgetter("heading")
 replace = msgspec.structs.replace
-_INVISIBLE = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 # `gc=False` here and in `records`: made by the hundred for each context, never part of a cycle.
@@ -219,11 +229,32 @@ def item_of_message(
 
 
 def plain(text: str) -> str:
-    """Text that cannot leave its line or its block: white space folded, markup escaped, direction controls removed."""
+    """Text that cannot leave its line or its block, nor pass for a part of it: white space folded, markup escaped, what nobody
+    sees removed, no mark that could be cited."""
     # Printable text has no white space but spaces, and no controls: mostly there is nothing to fold.
     if not text.isprintable() or "  " in text or text.strip() != text:
-        text = " ".join(_INVISIBLE.sub("", text).split())
-    return html.escape(text, quote=False) if "&" in text or "<" in text or ">" in text else text
+        text = " ".join(_UNSEEN.sub("", text).split())
+    if not text.isascii():
+        # Some that are unseen count as printable.
+        text = _UNSEEN.sub("", text)
+    if "&" in text or "<" in text or ">" in text:
+        text = html.escape(text, quote=False)
+    if not text.isascii():
+        text = text.translate(_ANGLES)
+    return _MARK.sub("(", text) if "mem" in text.casefold() else text
+
+
+def _name(voice: str) -> str:
+    """A name within a label, which it cannot end."""
+    return " ".join(_IN_LABELS.sub(" ", plain(voice).replace("&lt;", "<").replace("&gt;", ">")).split())
+
+
+def _who(speaker: str, trust: Trust) -> str:
+    """Who says a message: what `Message.voice` says, as far as its speaker's name and its trust tell."""
+    name = _name(speaker)
+    if trust in ("tool", "external"):
+        return f"{trust} {name}" if name.casefold() not in ("", *_NOBODY) else trust
+    return f"{trust} {name}" if name.casefold() in _NOBODY and name != trust else name or trust
 
 
 def line_of(item: Item) -> str:
@@ -233,10 +264,12 @@ def line_of(item: Item) -> str:
 
 def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, changed: str) -> str:
     """The same from the fields of an item that are in its line."""
-    who = plain(speaker) if speaker else ""
+    # Lines of summaries have their voice already; of a message it is made here.
+    who = (_who(speaker, trust) if of == "message" else _name(speaker)) if speaker else ""
     line = f"- {who}: {plain(text)}" if who else f"- {plain(text)}"
     about: list[str] = [] if who else [trust]
-    if trust in ("tool", "external") and of != "node":
+    # The trust of a node's lines is not known: who says them tells.
+    if is_unverified(speaker) if of == "node" else trust in ("tool", "external"):
         about.append("unverified")
     if changed:
         about.append(f"since then: {plain(changed)}")

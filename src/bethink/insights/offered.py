@@ -75,7 +75,7 @@ def _lines(message: Message, said: Sequence[str], question: tuple[Message, str] 
 def _line(text: str, *messages: Message) -> Line:
     latest = messages[-1]
     assert latest.created_at is not None, "a stored message has a time"
-    return Line(text=text, sources=tuple(message.id for message in messages), at=latest.created_at, speaker=latest.speaker)
+    return Line(text=text, sources=tuple(message.id for message in messages), at=latest.created_at, speaker=latest.voice)
 
 
 def _corrected(lines: Sequence[tuple[Line, str]], correction: Insight) -> list[tuple[Line, str]]:

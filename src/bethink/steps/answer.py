@@ -70,6 +70,7 @@ def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, want
     Raises:
         InvalidInput: `k` or `budget` below 1, a unit that is none, records alone asked for together with messages.
     """
+    query = engine.redacted(query)
     check_choice(wanted.unit, "unit", Unit)
     kinds = wanted.kinds
     if wanted.unit == "record":

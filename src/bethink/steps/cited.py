@@ -14,13 +14,15 @@ from bethink.engine import Engine
 from bethink.insights.citations import cited, used
 from bethink.messages import Message
 from bethink.records import Receipt
-from bethink.storage.base import Cite, Get, Scan, Scope
+from bethink.storage.base import Cite, Get, Read, Scan, Scope
 from bethink.values import Namespace
 
 __all__ = ["citations"]
 
 _LOOKED_AT = 64
 """The most receipts that the contexts of new replies are looked for among, the newest first."""
+_LOOKED_BACK = 64
+"""Messages before a reply in which a mark may have been planted."""
 
 
 def citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Sequence[Message]) -> tuple[Cite, ...]:
@@ -32,7 +34,10 @@ def citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Se
     marked = [message for message in replies if "[mem:" in message.text]
     if marked:
         handles = {handle(stored.record.id): stored.record.id for stored in engine.records(Scope(namespace), current=False)}
-        found = {message.seq: cited(message.text, handles) for message in marked}
+        for message in marked:
+            named = cited(message.text, handles)
+            planted = _planted(engine, namespace, thread_id, message.seq) if named else ""
+            found[message.seq] = tuple([record_id for record_id in named if handle(record_id) not in planted])
     threshold = engine.settings.citation_overlap
     unmarked = [message for message in replies if message.seq not in found]
     if threshold is not None and unmarked:
@@ -47,6 +52,15 @@ def citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Se
         for record_id in found.get(message.seq, ())
         if message.created_at is not None
     )
+
+
+def _planted(engine: Engine, namespace: Namespace, thread_id: str, before: int) -> str:
+    """What tools and documents said in the messages before a reply. A mark that stands there was not taken from memory, however
+    faithfully the reply repeats it: whoever wrote it could make his own record last, or another's.
+    """
+    read = Read(namespace=namespace, thread_id=thread_id, before=before, limit=_LOOKED_BACK)
+    said = engine.store.read(read).messages
+    return "\n".join(message.text for message in said if message.trust in ("tool", "external") and "mem" in message.text)
 
 
 def _shown(

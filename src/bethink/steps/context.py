@@ -148,7 +148,7 @@ def _found(engine: Engine, namespace: Namespace, thread_id: str, asked: Asked, r
     with engine.telemetry.span("derive"):
         cursor = derive(engine, namespace, view=view)
     shown = [*view.pinned, *(message for group in view.recent for message in group.messages)]
-    query = asked.query
+    query = None if asked.query is None else engine.redacted(asked.query)
     if query is None:
         said = [message for message in shown if message.role == "user"]
         query = max(said, key=lambda message: message.seq).text if said else ""

@@ -11,7 +11,7 @@ from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.storage._reference_state import Row, State, Thread
 from bethink.storage.base import Append, Prune, Save
 
-__all__ = ["forked", "info_of", "prune", "save", "without"]
+__all__ = ["forked", "info_of", "prune", "save", "those_left", "without"]
 
 replace = msgspec.structs.replace
 
@@ -70,7 +70,7 @@ def prune(state: State, request: Prune) -> tuple[str, ...]:
         going = set(request.ids)
     else:
         going = set(names[: max(0, len(names) - request.keep)])
-    state.put_thread(replace(thread, checkpoints=_left(thread.checkpoints, going)))
+    state.put_thread(replace(thread, checkpoints=those_left(thread.checkpoints, going)))
     return tuple(name for name in names if name in going)
 
 
@@ -86,16 +86,16 @@ def forked(state: State, parent: Thread, request: Append) -> tuple[Row[Checkpoin
         if at != seq:
             raise InvalidInput("fork_of.seq", f"{seq}", f"fork at the seq of the checkpoint, {at}")
         wanted &= line_of(_links(parent.checkpoints), request.checkpoint_id)
-    left = _left(parent.checkpoints, {row.value.id for row in parent.checkpoints} - wanted)
+    left = those_left(parent.checkpoints, {row.value.id for row in parent.checkpoints} - wanted)
     return tuple(Row(state.number(), replace(row.value, thread_id=request.thread_id)) for row in left)
 
 
 def without(thread: Thread, first: int) -> tuple[Row[Checkpoint], ...]:
     """Those of a thread that loses messages from seq `first` on."""
-    return _left(thread.checkpoints, {row.value.id for row in thread.checkpoints if row.value.seq >= first})
+    return those_left(thread.checkpoints, {row.value.id for row in thread.checkpoints if row.value.seq >= first})
 
 
-def _left(rows: tuple[Row[Checkpoint], ...], going: set[str]) -> tuple[Row[Checkpoint], ...]:
+def those_left(rows: tuple[Row[Checkpoint], ...], going: set[str]) -> tuple[Row[Checkpoint], ...]:
     parents = relinked(_links(rows), going)
     return tuple(
         Row(row.number, replace(row.value, parent_id=parents[row.value.id])) if row.value.id in parents else row

@@ -34,7 +34,7 @@ from bethink.storage.derive import (
 from bethink.threads import HANDOFF
 from bethink.values import Namespace
 
-__all__ = ["forget"]
+__all__ = ["above", "forget"]
 
 replace = msgspec.structs.replace
 
@@ -272,7 +272,7 @@ def _drop_receipts(state: State, gone: _Gone) -> None:
                 record_ids={record_id for owner, record_id in gone.records | gone.changed if owner == namespace},
                 node_ids={node_id for owner, node_id in gone.nodes if owner == namespace},
             )
-            or any((namespace[:depth], line.id) in gone.entries for depth in _above(namespace) for line in receipt.lines)
+            or any((namespace[:depth], line.id) in gone.entries for depth in above(namespace) for line in receipt.lines)
         ):
             del state.receipts[key]
             state.usage.pop(key, None)
@@ -294,7 +294,7 @@ def _count(state: State, gone: _Gone, request: Forget) -> None:
             state.forgotten[state.number()] = (namespace, ForgottenCount(request.at, len(messages), len(records)))
 
 
-def _above(namespace: Namespace) -> list[int]:
+def above(namespace: Namespace) -> list[int]:
     """The lengths of the namespaces that have handed work to this one."""
     return [depth for depth in range(1, len(namespace)) if namespace[depth] == HANDOFF]
 

@@ -62,6 +62,7 @@ __all__ = [
     "summary_without",
     "terms_of",
     "thread_of",
+    "unplaced",
     "with_child_replaced",
 ]
 
@@ -193,6 +194,22 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     if isinstance(record, StateEntry | Episode):
         return None
     return replace(record, sources=sources, text=sources[-1].text)
+
+
+def unplaced(record: AnyRecord, messages: Collection[tuple[str, str]]) -> AnyRecord:
+    """The record whose sources no longer say where in these messages, which have other words now, theirs stand.
+
+    Args:
+        messages: each with its thread's id before its own. Pass a set.
+
+    Returns:
+        `record` itself when no source says so.
+    """
+    sources = tuple(
+        replace(source, start=0, end=0) if source.end and (source.thread_id, source.message_id) in messages else source
+        for source in record.sources
+    )
+    return record if sources == record.sources else replace(record, sources=sources)
 
 
 def rehomed(record: AnyRecord, homes: Mapping[tuple[str, str], str]) -> AnyRecord:

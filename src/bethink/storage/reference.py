@@ -10,6 +10,7 @@
       _reference_marks          tiers and scores beside messages
       _reference_items          JSON under keys
       _reference_forget         what goes with what
+      _reference_rewrite        what is stored, in other words
       _reference_scan           everything, page by page
       _reference_check          what must always hold
 
@@ -37,6 +38,7 @@ from bethink.storage._reference_forget import forget
 from bethink.storage._reference_items import count_items, expired, item_namespaces, keep_items, list_items, refresh_items
 from bethink.storage._reference_marks import mark, marks_within
 from bethink.storage._reference_nodes import fold, refine, top_nodes, tree
+from bethink.storage._reference_rewrite import rewrite
 from bethink.storage._reference_scan import everything, scan, stats
 from bethink.storage._reference_search import search, speakers
 from bethink.storage._reference_spaces import bind, fill, is_filling, spaces, switch
@@ -77,6 +79,8 @@ from bethink.storage.base import (
     Release,
     Restore,
     Retire,
+    Rewrite,
+    Rewritten,
     Save,
     Scan,
     Scope,
@@ -218,6 +222,10 @@ class ReferenceStore:
     def forget(self, request: Forget, /) -> ForgetReceipt:
         with self._writing() as state:
             return forget(state, request)
+
+    def rewrite(self, request: Rewrite, /) -> Rewritten:
+        with self._writing() as state:
+            return rewrite(state.copy() if request.dry else state, request)
 
     def scan(self, request: Scan, /) -> Page:
         with self._reading() as state:

@@ -24,6 +24,7 @@ _PARTS = (
     "_filters",
     "_marks",
     "_past",
+    "_rewrite",
     "_spaces",
     "_states",
     "_tokens",
@@ -57,6 +58,7 @@ from bethink.testing._contract_past import (  # noqa: E402
 )
 from bethink.testing._contract_records import RecordContract, ScanContract, WholeStoreContract  # noqa: E402
 from bethink.testing._contract_refine import RefineContract  # noqa: E402
+from bethink.testing._contract_rewrite import RewriteContract  # noqa: E402
 from bethink.testing._contract_search import NamespaceContract, SearchContract  # noqa: E402
 from bethink.testing._contract_spaces import SpaceContract  # noqa: E402
 from bethink.testing._contract_states import ForgetStateContract, ForkStateContract, StateContract  # noqa: E402
@@ -106,6 +108,7 @@ class StoreContract(
     ItemLifeContract,
     ItemSearchContract,
     ForgetItemContract,
+    RewriteContract,
     TokenContract,
     UsageContract,
     VersionContract,

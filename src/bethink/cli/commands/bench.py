@@ -151,6 +151,15 @@ def beam(
 
 @app.command(
     context_settings=_PASS_ON,
+    epilog=examples("bethink bench injection", "bethink bench injection --each --json"),
+)
+def injection(options: _Rest = None) -> None:
+    """Attempts to take over a memory that succeed, with its defences and without."""
+    _run("injection", options)
+
+
+@app.command(
+    context_settings=_PASS_ON,
     epilog=examples("bethink bench tokens", "bethink bench tokens data/locomo10.json docs"),
 )
 def tokens(options: _Rest = None) -> None:

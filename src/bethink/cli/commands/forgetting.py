@@ -1,14 +1,15 @@
-"""`forget`, `verify`: remove something for good, and prove it."""
+"""`forget`, `verify`, `attested`: remove something for good, prove it, and let others check the proof."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bethink.cli import doomed
-from bethink.cli.options import Answer, Run, verb
+from bethink.cli.options import Answer, Run, examples, print_answer, verb
 from bethink.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ def register(app: typer.Typer) -> None:
         "forget",
         "bethink forget --message MESSAGE_ID --user mara",
         "bethink forget --record mem:3f2a9c1d --user mara --yes",
-        "bethink forget --whole-namespace --user mara",
+        "bethink forget --whole-namespace --user mara --yes --sign key.pem --receipt forgotten.json",
     )(forget)
     verb(app, "verify", 'bethink verify "allergic to peanuts"', 'bethink verify "Ghent" "Gent" --db agent.db --json')(verify)
+    app.command("attested", epilog=examples("bethink attested forgotten.json --key public.pem --json"))(attested)
 
 
 def forget(
@@ -38,6 +40,12 @@ def forget(
     whole_namespace: Annotated[bool, typer.Option("--whole-namespace", help="All of the namespace and below.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not search the files for the words afterwards.")] = False,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEYFILE", help="Sign the receipt: a secret of 16 bytes or more, or an Ed25519 key.")
+    ] = None,
+    receipt_file: Annotated[
+        Path | None, typer.Option("--receipt", metavar="FILE", help="Where the signed receipt goes.")
+    ] = None,
 ) -> Answer:
     """Remove one thing and all that rests on it, and prove it.
 
@@ -50,6 +58,9 @@ def forget(
             f"{len(named) + whole_namespace} things named",
             "name one: --message, --record, --thread, --whole-namespace",
         )
+    if (sign is None) != (receipt_file is None):
+        raise InvalidInput("sign", "one of --sign and --receipt", "give both: the key, and where the receipt goes")
+    key = None if sign is None else _key(sign)
     with run.database() as (memory, store):
         marked = _marked(memory, store, message, record, thread)
         if not yes:
@@ -58,9 +69,48 @@ def forget(
             message=message, record=record, thread=thread, namespace=run.namespace if whole_namespace else None
         )
         proof = None if no_verify else doomed.prove(memory, store, marked.texts)
+    if key is not None and receipt_file is not None:
+        from bethink.attestations import attest
+
+        signed = attest(receipt, key, verification=None if proof is None else proof.verification)
+        receipt_file.write_text(signed.to_json() + "\n", encoding="utf-8")
     failed = not receipt.erased or (proof is not None and proof.failed)
     facts = {"forgotten": marked.what, "receipt": receipt, **_facts_of_proof(proof)}
     return Answer(facts, lambda page: _show_receipt(page, marked.what, receipt, proof), int(failed))
+
+
+def _key(path: Path) -> bytes:
+    from bethink.attestations import check_key
+
+    key = path.read_bytes()
+    check_key(key)
+    return key
+
+
+def attested(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A signed receipt.", show_default=False)],
+    key: Annotated[Path, typer.Option(metavar="KEYFILE", help="The secret it was signed with, or the Ed25519 public key.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check a signed receipt of a forget. Needs no database.
+
+    Exit code 1 if it says that the bytes were not cleaned, or found, or not looked for; 2 if it is not what was signed.
+    """
+    from bethink.attestations import check_attestation
+
+    found = check_attestation(file.read_bytes().strip(), key.read_bytes())
+
+    def show(page: Page) -> None:
+        page.say(f"Signed ({found.algorithm}): receipt {found.receipt}, {found.at:%Y-%m-%d %H:%M} UTC.")
+        page.say(f"Forgotten: {len(found.messages)} messages, {len(found.records)} records, {len(found.threads)} threads.")
+        looked = (
+            "not looked for" if found.hits is None else f"{found.hits} hits for {found.pieces} pieces in {found.bytes:,} bytes"
+        )
+        page.say(f"Bytes {'cleaned' if found.erased else 'not cleaned yet'}; {looked}.")
+
+    print_answer(Answer({"clean": found.clean, "attestation": found}, show), as_json=as_json)
+    if not found.clean:
+        raise typer.Exit(1)
 
 
 def _marked(memory: Memory, store: Store, message: str | None, record: str | None, thread: str | None) -> doomed.Doomed:

@@ -10,7 +10,8 @@ returned has been committed. Options are added as fields with defaults, so a bac
     refine   a model's summary in the place of another            prune    checkpoints that are no longer wanted
     mark     tiers and scores beside messages                     release  give back a turn
     save     a checkpoint of a thread                             check    list what is inconsistent
-    acquire  a turn of a thread, for a while                      revision, speakers, stats, close
+    acquire  a turn of a thread, for a while                      rewrite  what is stored, in other words: redacted
+    revision, speakers, stats, close
     keep_items, refresh_items, list_items, count_items, item_namespaces, has_expired: JSON under keys
     bind_embedder, fill_space, switch_space, sweep, spaces: whose vectors there are
 
@@ -47,6 +48,7 @@ from bethink.storage.base.items import ItemChange, KeepItems, ListItems, Refresh
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.past import Change, ForgottenCount, Past, Restore, StoredVersion, Version, restored, version_of
 from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
+from bethink.storage.base.rewriting import Rewrite, Rewritten, rewritten
 from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
 from bethink.storage.base.search import Candidate, Found, InView, Search
@@ -102,6 +104,8 @@ __all__ = [
     "Release",
     "Restore",
     "Retire",
+    "Rewrite",
+    "Rewritten",
     "Save",
     "Scan",
     "Scanned",
@@ -122,6 +126,7 @@ __all__ = [
     "fields_of",
     "passes",
     "restored",
+    "rewritten",
     "version_of",
 ]
 
@@ -179,6 +184,8 @@ class Store(Protocol):
     def search(self, request: Search, /) -> Found: ...
 
     def forget(self, request: Forget, /) -> ForgetReceipt: ...
+
+    def rewrite(self, request: Rewrite, /) -> Rewritten: ...
 
     def scan(self, request: Scan, /) -> Page: ...
 

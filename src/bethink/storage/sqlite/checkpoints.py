@@ -24,6 +24,7 @@ __all__ = [
     "Saving",
     "check_fork",
     "drop_from",
+    "drop_some",
     "fork",
     "get",
     "info_of",
@@ -137,6 +138,11 @@ def drop_from(database: Database, thread: int, seq: int) -> int:
     going = {head.checkpoint_id for head in heads if head.seq >= seq}
     _drop(database, heads, going)
     return len(going)
+
+
+def drop_some(database: Database, thread: int, ids: Collection[str]) -> None:
+    """Remove some of a thread's checkpoints."""
+    _drop(database, _heads(database, thread), ids)
 
 
 def _heads(database: Database, thread: int) -> list[_Head]:

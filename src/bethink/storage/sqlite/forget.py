@@ -37,7 +37,7 @@ from bethink.storage.sqlite.values import (
 )
 from bethink.threads import HANDOFF
 
-__all__ = ["forget"]
+__all__ = ["forget", "showing_below"]
 
 
 class _Home(NamedTuple):
@@ -389,14 +389,14 @@ def _drop_receipts(database: Database, gone: _Gone, namespace: int) -> None:
             receipt, seqs=seqs, message_ids=message_ids, record_ids=record_ids, node_ids=node_ids
         ):
             dropped.append(number)
-    dropped += _showing_below(database, namespace, gone.records.get(namespace, []))
+    dropped += showing_below(database, namespace, gone.records.get(namespace, []))
     database.execute(q.drop_usage, (listed(dropped),))
     database.execute(q.drop_receipts, (listed(dropped),))
     gone.receipts += len(dropped)
 
 
-def _showing_below(database: Database, namespace: int, removed: list[AnyRecord]) -> list[int]:
-    """Receipts of specialists' threads that show an entry of a state that was removed."""
+def showing_below(database: Database, namespace: int, removed: list[AnyRecord]) -> list[int]:
+    """Receipts of specialists' threads that show an entry of a state that was removed or has other words."""
     entries = {record.id for record in removed if isinstance(record, StateEntry)}
     if not entries:
         return []

@@ -500,8 +500,25 @@ INSERT INTO lexicon
 VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: optimize_lexicon
--- Rewrite it as one segment, without anything that was deleted.
+-- Rewrite it as one segment; see `erase`.
 INSERT INTO lexicon (lexicon) VALUES ('optimize');
+
+-- name: count_lexicon_pages
+-- Of all segments: what comes before is about the index as a whole.
+SELECT count(*) FROM lexicon_data WHERE id > 10;
+
+-- name: empty_lexicon
+INSERT INTO lexicon (lexicon) VALUES ('delete-all');
+
+-- name: all_units
+SELECT id, namespace, kind, retired, terms FROM units ORDER BY id;
+
+-- name: pass_through_lexicon
+-- A row of one word that belongs to no namespace, in and out again: leaves a segment that says that it is gone.
+INSERT INTO lexicon (rowid, message) VALUES (0, '-');
+
+-- name: pass_out_of_lexicon
+INSERT INTO lexicon (lexicon, rowid, message) VALUES ('delete', 0, '-');
 
 -- name: units_by_id
 SELECT id, namespace, kind, retired, length, terms FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id;
@@ -1323,3 +1340,45 @@ SELECT id, until, body FROM versions ORDER BY id;
 
 -- name: all_changes
 SELECT id, at, body FROM changes ORDER BY id;
+
+-- name: rewrite_threads
+-- Threads of a scope after a number, as `rewrite` reads them.
+SELECT t.id, t.namespace, t.thread_id, t.metadata FROM threads t JOIN namespaces n ON n.id = t.namespace
+WHERE t.id > ?1 AND n.path >= ?2 AND n.path < ?3 ORDER BY t.id LIMIT ?4;
+
+-- name: set_thread_metadata
+UPDATE threads SET metadata = ?, revision = revision + 1 WHERE id = ?;
+
+-- name: rewrite_messages
+-- Messages of a scope after a number, likewise.
+SELECT m.id, m.thread, t.namespace, t.thread_id, m.message_id, m.body, m.raw, m.raw_format
+FROM messages m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
+WHERE m.id > ?1 AND n.path >= ?2 AND n.path < ?3 ORDER BY m.id LIMIT ?4;
+
+-- name: units_of_messages
+SELECT id, unit FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND unit IS NOT NULL;
+
+-- name: set_message_body
+UPDATE messages SET body = ?, raw = ?, unit = ? WHERE id = ?;
+
+-- name: rewrite_nodes
+SELECT d.id, d.thread, t.namespace, d.body FROM nodes d JOIN threads t ON t.id = d.thread JOIN namespaces n ON n.id = t.namespace
+WHERE d.id > ?1 AND n.path >= ?2 AND n.path < ?3 ORDER BY d.id LIMIT ?4;
+
+-- name: rewrite_records
+SELECT r.id, r.namespace, r.unit, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
+WHERE r.id > ?1 AND n.path >= ?2 AND n.path < ?3 ORDER BY r.id LIMIT ?4;
+
+-- name: rewrite_checkpoints
+SELECT c.id, c.thread, c.checkpoint_id, c.label, c.format, c.view, c.metadata, c.state, s.data
+FROM checkpoints c JOIN threads t ON t.id = c.thread JOIN namespaces n ON n.id = t.namespace JOIN states s ON s.id = c.state
+WHERE c.id > ?1 AND n.path >= ?2 AND n.path < ?3 ORDER BY c.id LIMIT ?4;
+
+-- name: set_checkpoint
+UPDATE checkpoints SET label = ?, view = ?, metadata = ? WHERE id = ?;
+
+-- name: set_state
+UPDATE states SET data = ? WHERE id = ?;
+
+-- name: set_digests_of_state
+UPDATE checkpoints SET digest = ? WHERE state = ?;

@@ -43,6 +43,8 @@ from bethink.storage.base import (
     Refine,
     RefreshItems,
     Release,
+    Rewrite,
+    Rewritten,
     Save,
     Scan,
     Scope,
@@ -64,6 +66,7 @@ from bethink.storage.sqlite.lexicon import Frequencies
 from bethink.storage.sqlite.migrate import SCHEMA_VERSION, prepare, version_of
 from bethink.storage.sqlite.past import speakers_by
 from bethink.storage.sqlite.queries import q
+from bethink.storage.sqlite.rewrite import rewrite
 from bethink.storage.sqlite.search import search
 from bethink.storage.sqlite.tail import Tails, Unsettled, has_tails, settle
 from bethink.storage.sqlite.transcripts import Transcripts
@@ -287,6 +290,25 @@ class SqliteStore:
         receipt = self._writer.run(lambda database: forgetting.forget(database, request))
         if request.expired and not receipt.record_ids:
             return msgspec.structs.replace(receipt, erased=True)
+        self._drop_kept()
+        erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
+        return msgspec.structs.replace(receipt, erased=erased)
+
+    def rewrite(self, request: Rewrite, /) -> Rewritten:
+        """See `storage.base.Rewrite`. The last call rewrites the file if anything was changed, see `erase`."""
+        if request.dry:
+            with self._readers.reading() as database:
+                return rewrite(database, request)
+        done = self._writer.run(lambda database: rewrite(database, request))
+        if done.changed:
+            self._drop_kept()
+        if done.next is not None:
+            return done
+        erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
+        return msgspec.structs.replace(done, erased=erased)
+
+    def _drop_kept(self) -> None:
+        """What was removed from the file is not to live on in what this process keeps of it."""
         self._frequencies.clear()
         self._tails.clear()
         self._transcripts.clear()
@@ -294,8 +316,6 @@ class SqliteStore:
         if self._partitions is not None:
             self._partitions.clear()
         drop_kept()
-        erased = self._writer.alone(lambda database: erase(database, self._options.timeout))
-        return msgspec.structs.replace(receipt, erased=erased)
 
     def _vectors(self) -> Partitions:
         # numpy takes longer to import than everything else here; who never searches by vector does not wait for it.

@@ -32,6 +32,7 @@ __all__ = [
     "drop_units",
     "embed",
     "in_lexicon",
+    "index_all",
     "intern",
     "last_unit",
     "length_of",
@@ -139,6 +140,11 @@ def drop_units(database: Database, units: Collection[int]) -> None:
     database.execute(q.remember_unit, (max(units),))
     for namespace, change in totals.items():
         add_to_totals(database, namespace, change)
+
+
+def index_all(database: Database) -> None:
+    """Put every unit into the lexicon, which is empty."""
+    database.executemany(q.index_unit, [_row(*row) for row in database.execute(q.all_units)])
 
 
 def set_retired(database: Database, unit: int, retired: bool) -> None:
