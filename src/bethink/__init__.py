@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from bethink.items.handle import Items
     from bethink.limits import Limits, LimitWarning
     from bethink.marks import Scored, Tiered
-    from bethink.memory import Memory, Profile, ProfileEntry, ProfilePreview
+    from bethink.memory import Memory
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
     from bethink.models.openai import OpenAIEmbedder
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
+    from bethink.profile import Profile, ProfileEntry, ProfilePreview
     from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
@@ -282,7 +283,8 @@ _HOMES = {
     "items.handle": ("Items",),
     "limits": ("LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
-    "memory": ("Memory", "Profile", "ProfileEntry", "ProfilePreview"),
+    "memory": ("Memory",),
+    "profile": ("Profile", "ProfileEntry", "ProfilePreview"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
     "models.openai": ("OpenAIEmbedder",),

@@ -28,9 +28,10 @@ from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
 from bethink.marks import Scored, Tiered
-from bethink.memory import Memory, Profile
+from bethink.memory import Memory
 from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
 from bethink.models import Clock, Embedder, TokenCounter
+from bethink.profile import Profile
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
 from bethink.redaction import Redaction
 from bethink.settings import Oversize, Settings

@@ -13,29 +13,26 @@ synchronous and thread-safe; `AsyncMemory` has the same methods for use on an ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from typing_extensions import Self
 
 from bethink.compaction.policies import Hybrid, Policy
-from bethink.errors import InvalidInput, NotFound
-from bethink.ids import new_id
+from bethink.errors import InvalidInput
 from bethink.limits import NO_LIMITS, Limits
-from bethink.messages import Trust
+from bethink.long_term import LongTerm
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
-from bethink.records import AnyRecord, Episode, Importance, Insight, Note, Outcome, Proposal, RecordKind
+from bethink.opening import embedder_of, embedders_of, open_store, redacting
 from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
-from bethink.settings import Retention, Settings
+from bethink.settings import Settings
 from bethink.steps import past
-from bethink.steps import undo as undoing
 from bethink.steps.answer import Wanted, at_times
 from bethink.steps.export import export
 from bethink.steps.import_file import ImportReport, import_file
@@ -45,13 +42,9 @@ from bethink.steps.reflect import Reflection, catch_up, due_threads, reflect_due
 from bethink.steps.replay import replay
 from bethink.steps.usage import usage_of
 from bethink.storage.base import (
-    Change,
-    Cite,
     Forget,
     ForgetReceipt,
-    Get,
     Problem,
-    Put,
     Scan,
     Scope,
     Stats,
@@ -62,89 +55,21 @@ from bethink.telemetry import Listener, Telemetry
 from bethink.thread import Thread, limits_within, policy_or
 from bethink.threads import ThreadInfo
 from bethink.usage import UsageReport
-from bethink.values import Namespace, check_id, check_json, check_namespace, check_text, utc
+from bethink.values import Namespace, check_id, check_namespace, check_text
 
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
-    from bethink.insights.differences import Diff, HistoryEntry
-    from bethink.items.handle import Items
     from bethink.models.language import AsyncLanguageModel, GivenModel, LanguageModel
     from bethink.retrieval.hits import Hit, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.refine import RefineReport
 
-__all__ = ["Memory", "Profile", "ProfileEntry", "ProfilePreview"]
+__all__ = ["Memory"]
 
 
-class ProfileEntry(msgspec.Struct, frozen=True):
-    """An insight of a profile, and its retention score now."""
-
-    insight: Insight
-    score: float
-
-
-class ProfilePreview(msgspec.Struct, frozen=True):
-    """What would stay in a profile, and what would be archived, each best kept first. An archived insight is history: it is
-    found by recall, and current again when it is said again.
-    """
-
-    keep: tuple[ProfileEntry, ...]
-    archive: tuple[ProfileEntry, ...]
-
-
-class Profile(msgspec.Struct, frozen=True):
-    """The current insights about one subject, best kept first; at most `settings.profile_size` of them, or as many as are
-    exempt.
-
-    Attributes:
-        beyond: those that no longer have a place among them, which the next end of a session archives.
-        at: when it was read.
-        size, retention: the settings that it was chosen by.
-    """
-
-    subject: str
-    entries: tuple[ProfileEntry, ...]
-    beyond: tuple[ProfileEntry, ...] = ()
-    at: datetime | None = None
-    size: int = Settings().profile_size
-    retention: Retention = Retention()
-
-    def preview(
-        self, at: datetime | None = None, *, size: int | None = None, retention: Retention | None = None
-    ) -> ProfilePreview:
-        """What the end of a session would keep and archive, if nothing is said or used till then. Nothing is written.
-
-        Args:
-            at: when the session would end; aware. By default when the profile was read.
-            size, retention: settings to try instead of the memory's own.
-        """
-        from bethink.insights.retention import beyond, first_hand, select_profile
-
-        now = self.at if at is None else utc(at, "at")
-        if now is None:
-            raise InvalidInput("at", "none", "say when: this profile was not read from a memory")
-        settings = Settings(profile_size=self.size if size is None else size, retention=retention or self.retention)
-        insights = [entry.insight for entry in (*self.entries, *self.beyond)]
-        gone = beyond(filter(first_hand, insights), now=now, settings=settings)
-        names = {insight.id for insight, _ in gone}
-        kept = msgspec.structs.replace(settings, profile_size=max(1, len(insights)))
-        keep = [pair for pair in select_profile(insights, now=now, settings=kept) if pair[0].id not in names]
-        return ProfilePreview(_entries(keep), _entries(gone))
-
-    def __iter__(self) -> Iterator[Insight]:
-        return iter([entry.insight for entry in self.entries])
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-
-def _entries(scored: Iterable[tuple[Insight, float]]) -> tuple[ProfileEntry, ...]:
-    return tuple([ProfileEntry(insight, score) for insight, score in scored])
-
-
-class Memory:
+class Memory(LongTerm):
     """Memory of one namespace and what is below it.
 
     Args:
@@ -200,13 +125,13 @@ class Memory:
         from bethink.retrieval.ranker import Ranker
 
         self._namespace = check_namespace(namespace)
-        chosen = _embedders(embedder)
+        chosen = embedders_of(embedder)
         self._policy = policy_or(policy, Hybrid())
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
         check_text(for_model, "for_model")
         self._engine: Engine = Engine(
-            _redacting(store if store is not None else _open_store(path, durability), redaction),
+            redacting(store if store is not None else open_store(path, durability), redaction),
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
@@ -287,148 +212,7 @@ class Memory:
         pages = self._engine.pages(Scan(what="threads", scope=Scope(self._namespace, below)))
         return [item for item in pages if isinstance(item, ThreadInfo)]
 
-    @property
-    def items(self) -> Items:
-        """JSON objects under keys, of this namespace (see `items.handle.Items`)."""
-        from bethink.items.handle import Items
-
-        return Items(self._engine, self._namespace)
-
-    # -- long-term memory -------------------------------------------------------------------------------------------------
-
-    def store(
-        self,
-        text: str,
-        metadata: Mapping[str, Any] | None = None,
-        *,
-        importance: Importance = "medium",
-        pinned: bool = False,
-        trust: Trust = "user",
-        at: datetime | None = None,
-    ) -> Note:
-        """Keep a text. Returns the note, searchable from now on; `pinned` puts it into every context.
-
-        Args:
-            metadata: JSON of your own, given back with it.
-            trust: who vouches for it: `"user"` for what he said or the developer knows; `"assistant"`, `"tool"` or `"external"`
-                for what an agent keeps of a reply, a tool or a document, so that it is shown as that and never as the user's.
-            at: when it is true in the world, if not from now on; aware.
-        """
-        check_text(text, "text")
-        if not text.strip():
-            raise InvalidInput("text", "empty", "there is nothing to keep")
-        check_json(dict(metadata or {}), "metadata")
-        if importance not in ("high", "medium", "low"):
-            raise InvalidInput("importance", f"{importance!r}", "use high, medium or low")
-        if trust not in ("user", "assistant", "tool", "external"):
-            raise InvalidInput("trust", f"{trust!r}", "use user, assistant, tool or external")
-        now = self._engine.clock.now()
-        note = Note(
-            id=new_id(now),
-            text=text,
-            trust=trust,
-            recorded_at=now,
-            valid_from=None if at is None else utc(at, "at"),
-            importance=importance,
-            pinned=pinned,
-            metadata=dict(metadata or {}),
-        )
-        if self._engine.redaction is not None:
-            note = self._engine.redaction.record(note)
-        self._engine.keep(self._namespace, note)
-        return note
-
-    def store_episode(
-        self,
-        task: str,
-        *,
-        outcome: Outcome = "unknown",
-        approach: str = "",
-        feedback: str = "",
-        tools: Iterable[str] = (),
-        started_at: datetime | None = None,
-        ended_at: datetime | None = None,
-        tokens: int = 0,
-        cost: float | None = None,
-        thread: str | None = None,
-        replaces: str | None = None,
-        importance: Importance = "medium",
-        pinned: bool = False,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Episode:
-        """Keep a record of a piece of work: what was to be done, how it was gone about, what came of it. Returns it as stored.
-
-        The end of a session makes one by itself of a thread that has a goal or a finished task (see `Thread.end`). A namespace
-        keeps `settings.episode_limit` of them current; what is worth least is archived, be it this one.
-
-        Args:
-            outcome: "success", "partial", "failure" or "unknown".
-            tools: names of the tools that were used.
-            started_at, ended_at: aware; the end is now if left out.
-            tokens, cost: what it took; the cost in whatever currency you count in.
-            thread: the thread it was done in: the episode goes with it.
-            replaces: the id of an episode that this one takes the place of, when feedback comes later, say.
-            metadata: JSON of your own, given back with it.
-
-        Raises:
-            InvalidInput: one of them cannot be taken.
-            NotFound: there is no such thread or record here.
-        """
-        from bethink.insights.episodes import given_episode
-        from bethink.steps.episodes import store_episode
-
-        episode = given_episode(
-            task,
-            outcome=outcome,
-            approach=approach,
-            feedback=feedback,
-            tools=tools,
-            started_at=started_at,
-            ended_at=ended_at,
-            tokens=tokens,
-            cost=cost,
-            thread_id=thread,
-            importance=importance,
-            pinned=pinned,
-            metadata=metadata,
-            now=self._engine.clock.now(),
-        )
-        former = None if replaces is None else self._record_id(replaces)
-        return store_episode(self._engine, self._namespace, episode, former)
-
-    def episodes(
-        self,
-        task: str | None = None,
-        k: int | None = None,
-        *,
-        outcome: Outcome | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        where: Where | None = None,
-        below: bool = False,
-    ) -> list[Episode]:
-        """What was done of tasks like this one, the most alike first; without a task, what ended last first.
-
-            memory.episodes("move the billing service", outcome="success")
-
-        `recall(task, kinds=["episode"])` tells the scores as well.
-
-        Args:
-            k: at most this many (`settings.recall_limit` if left out).
-            outcome: only with this outcome.
-            since, until: only what ended at `since` or later, and before `until`; aware.
-            where: only what this filter is true of besides (see `recall`).
-            below: also of the namespaces below this one.
-        """
-        from bethink.steps.episodes import chosen_by, find_episodes
-
-        if k is not None and k < 1:
-            raise InvalidInput("k", f"{k}", "ask for 1 episode or more")
-        if task is not None:
-            check_text(task, "task")
-        chosen = chosen_by(outcome, since, until, filter_of(where))
-        catch_up(self._engine, self._namespace)
-        return find_episodes(self._engine, Scope(self._namespace, below), task, k, chosen)
+    # -- recall and reflection ---------------------------------------------------------------------------------------------
 
     def recall(
         self,
@@ -526,75 +310,6 @@ class Memory:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
         return list(self.recall(query, k, where=where))
 
-    def profile(self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None) -> Profile:
-        """What is currently known about somebody: `"user"`, or a speaker's or third person's name.
-
-        Insights are first drawn from messages that none have been drawn from yet; not so for a question `as_of` a time.
-
-        Args:
-            as_of: the profile as it would have been shown at that time: what was known, scored as it was used by then, within
-                the bound of today's settings. What was forgotten since stays forgotten.
-            valid_at: what was true in the world at that time, as far as is known: superseded insights too.
-
-        Raises:
-            InvalidInput: a naive time, or an `as_of` that is yet to come.
-        """
-        from bethink.insights.retention import beyond, select_profile
-
-        asked = past.when(self._engine, as_of, valid_at)
-        if asked.as_of is None:
-            catch_up(self._engine, self._namespace)
-        if not asked.is_now:
-            held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
-            at, kept = asked.as_of or self._engine.clock.now(), self._engine.settings
-            return Profile(subject.casefold(), _entries(held), (), at, kept.profile_size, kept.retention)
-        known = [
-            insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
-        ]
-        now, settings = self._engine.clock.now(), self._engine.settings
-        chosen = select_profile(known, now=now, settings=settings)
-        rest = beyond(known, now=now, settings=settings)
-        return Profile(subject.casefold(), _entries(chosen), _entries(rest), now, settings.profile_size, settings.retention)
-
-    def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
-        """Long-term records, oldest first; with `current=False` also those that were superseded or archived.
-
-        Entries of the states of threads (kind "state") come only when they are asked for: see `Thread.state`. Items are read by
-        their keys: see `items`.
-        """
-        if kind == "item":
-            raise InvalidInput("kind", "item", "items end, and records do not: use memory.items")
-        catch_up(self._engine, self._namespace)
-        kinds: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode") if kind is None else (kind,)
-        found = self._engine.records(Scope(self._namespace, below), kinds=kinds, current=current)
-        return [stored.record for stored in found]
-
-    def cite(self, *record_ids: str) -> list[AnyRecord]:
-        """Count a use of records: it strengthens them. Takes ids, or the short marks that a context shows (`[mem:...]`).
-
-        Raises:
-            NotFound: no such record here, or a mark that fits several.
-        """
-        now = self._engine.clock.now()
-        ids = [self._record_id(given) for given in record_ids]
-        self._engine.store.put(Put(namespace=self._namespace, at=now, cite=tuple(Cite(found, now) for found in ids)))
-        fetched = self._engine.store.get(Get(scope=Scope(self._namespace), records=tuple(ids)))
-        by_id = {stored.record.id: stored.record for stored in fetched.records}
-        return [by_id[found] for found in ids]
-
-    def _record_id(self, given: str) -> str:
-        mark = check_id(given, "record id").removeprefix("[").removesuffix("]").removeprefix("mem:")
-        if len(mark) >= 32:
-            return mark
-        found = [
-            stored.record.id
-            for stored in self._engine.records(Scope(self._namespace), current=False)
-            if stored.record.id.endswith(mark)
-        ]
-        if len(found) != 1:
-            raise NotFound(f"{len(found) or 'no'} records here end in {mark!r} — give the whole id")
-        return found[0]
-
     def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
         """Ask the language model for every summary that is due, thread after thread; see `Thread.refine`.
 
@@ -638,93 +353,6 @@ class Memory:
         return due_threads(self._engine, Scope(self._namespace, below), after=after, every=every)
 
     # -- looking back and forgetting --------------------------------------------------------------------------------------
-
-    def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
-        """What took whose place, oldest first, each record with what happened to it: when it was recorded, said again, retired
-        and why, and current again.
-
-        Args:
-            item: a record id or its short mark (`mem:3f2a9c1d`); or a slot of the subject, such as `"residence"`.
-
-        Raises:
-            NotFound: no such record here, or nothing was ever kept in such a slot.
-        """
-        check_text(item, "item")
-        catch_up(self._engine, self._namespace)
-        whose = subject.casefold()
-        if any((each.subject, each.slot) == (whose, item) for each in self._engine.insights(self._namespace)):
-            return past.history(self._engine, self._namespace, subject=whose, slot=item)
-        return past.history(self._engine, self._namespace, record_id=self._record_id(item))
-
-    def diff(self, since: datetime, until: datetime | None = None) -> Diff:
-        """What was learned, changed, retired, archived and forgotten in this namespace between two times; `until` now if it is
-        left out.
-
-        Raises:
-            InvalidInput: a naive time, one that is yet to come, or `since` after `until`.
-        """
-        catch_up(self._engine, self._namespace)
-        return past.diff(self._engine, self._namespace, since, until)
-
-    def pending(self) -> list[Proposal]:
-        """With `Settings(review=True)`: the insights, session summaries and episodes that wait to be approved, oldest first.
-        They are in no profile, recall or context, survive a restart, and are forgotten with what they rest on.
-        """
-        from bethink.steps import review
-
-        if self._engine.settings.review:
-            catch_up(self._engine, self._namespace)
-        return review.pending(self._engine, self._namespace)
-
-    def approve(self, *proposals: str) -> list[AnyRecord]:
-        """Let what was proposed be known, all of it or none; returns the records that say it. Approving again changes nothing.
-
-        Args:
-            proposals: ids or short marks of what is `pending`. What is known by now decides what each adds to or supersedes.
-
-        Raises:
-            NotFound: one is not there, or was forgotten with what it rested on.
-            Conflict: one was rejected before.
-        """
-        from bethink.steps import review
-
-        return review.approve(self._engine, self._namespace, [self._record_id(given) for given in proposals])
-
-    def reject(self, *proposals: str) -> list[Proposal]:
-        """Let what was proposed not be known; returns the proposals. What they rest on is not drawn from again. Rejecting again
-        changes nothing.
-
-        Raises:
-            NotFound: one is not there, or was forgotten with what it rested on.
-            Conflict: one was approved before: see `undo`.
-        """
-        from bethink.steps import review
-
-        return review.reject(self._engine, self._namespace, [self._record_id(given) for given in proposals])
-
-    def changes(self, since: datetime | None = None) -> list[Change]:
-        """What was stored together in this namespace, oldest first: each drawing of insights that had something to store, each
-        end of a thread, each word of a review, each undoing. With `since`, those later than that.
-        """
-        return undoing.changes(self._engine, self._namespace, since=None if since is None else utc(since, "since"))
-
-    def undo(self, change: str) -> Change:
-        """Take one change back: what it stored is retired, what it retired is current again, what gained a source by it is
-        without that. Uses that were counted stay counted, and its messages are not drawn from again. Undoing twice changes
-        nothing.
-
-        Args:
-            change: its id (see `changes`), or that of a record it stored, such as the summary that `end()` returned.
-
-        Returns:
-            The change that took it back; `undoes` names the other.
-
-        Raises:
-            NotFound: no such change here.
-            InvalidInput: it was itself an undoing.
-            Conflict: something newer rests on what it stored or retired; the error says which records. Nothing was changed.
-        """
-        return undoing.undo(self._engine, self._namespace, check_id(change, "change"))
 
     def replay(self, receipt_id: str) -> Context:
         """The context that was given under this receipt, the same bytes.
@@ -857,7 +485,7 @@ class Memory:
             MissingExtra: there is no embedder.
             Conflict: another process has begun to change to another model meanwhile, and what was begun here is given up.
         """
-        given = None if embedder is None else _embedder(embedder)
+        given = None if embedder is None else embedder_of(embedder)
         return reembed(self._engine, given, progress=progress)
 
     def export(self) -> Iterator[bytes]:
@@ -894,43 +522,6 @@ class Memory:
         for another time.
         """
         self._engine.close()
-
-
-def _open_store(path: str | os.PathLike[str], durability: Literal["full", "normal"]) -> Store:
-    name = os.fspath(path)
-    if name == ":memory:":
-        from bethink.storage.reference import ReferenceStore
-
-        return ReferenceStore()
-    if "://" in name:
-        raise InvalidInput("path", f"a {name.split('://', 1)[0]} address", "give the path of a SQLite file")
-    from bethink.storage.sqlite import SqliteStore
-
-    return SqliteStore(name, durability=durability)
-
-
-def _redacting(store: Store, redaction: Redaction | None) -> Store:
-    if redaction is None:
-        return store
-    from bethink.storage.redacting import RedactingStore
-
-    return RedactingStore(store, redaction)
-
-
-def _embedders(given: object) -> tuple[Embedder, ...]:
-    several = given if isinstance(given, (list, tuple)) else (given,)
-    return tuple([found for each in several if (found := _embedder(each)) is not None])
-
-
-def _embedder(given: object) -> Embedder | None:
-    from bethink.models.named import CHOICES, embedder_named
-
-    if isinstance(given, str):
-        return embedder_named(given)
-    if given is not None and not callable(getattr(given, "embed", None)):
-        fix = f"pass an Embedder, None, or one of: {CHOICES}; for a function: embedder_from(function, name=...)"
-        raise InvalidInput("embedder", f"a {type(given).__name__} without `embed`", fix)
-    return cast("Embedder | None", given)
 
 
 def _wanted(

@@ -27,7 +27,8 @@ COUNTERPART = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 
 def public_methods(cls: type) -> dict[str, object]:
     dunders = {"__init__", *COUNTERPART, *COUNTERPART.values()}
-    return {name: value for name, value in vars(cls).items() if not name.startswith("_") or name in dunders}
+    parts = {name: value for part in cls.__mro__[-2::-1] for name, value in vars(part).items()}
+    return {name: value for name, value in parts.items() if not name.startswith("_") or name in dunders}
 
 
 def as_sync(annotation: object) -> str:

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from bethink.errors import InvalidInput
-from bethink.memory import Memory, Profile
+from bethink.memory import Memory
+from bethink.profile import Profile
 from bethink.settings import Retention, Settings
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import FrozenClock

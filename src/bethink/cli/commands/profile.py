@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bethink.cli.render import Page
-    from bethink.memory import Memory, Profile, ProfileEntry, ProfilePreview
+    from bethink.memory import Memory
     from bethink.messages import Message
+    from bethink.profile import Profile, ProfileEntry, ProfilePreview
 
 __all__ = ["Quote", "Quotes", "history_of", "reason_retired", "register", "show_entry", "show_retired"]
 
