@@ -307,12 +307,10 @@ class ItemContract(ContractBase):
 
     def test_a_version_is_no_record_to_put_retire_or_cite(self, store: Store) -> None:
         kept = keep_one(store, "k", {"n": 1}, "i1")
-        for request in (
-            {"retire": (Retire("i1", AT, "x"),)},
-            {"cite": (Cite("i1", AT),)},
-        ):
-            with pytest.raises(InvalidInput):
-                put(store, **request)
+        with pytest.raises(InvalidInput):
+            put(store, retire=(Retire("i1", AT, "x"),))
+        with pytest.raises(InvalidInput):
+            put(store, cite=(Cite("i1", AT),))
         with pytest.raises(InvalidInput):
             put(store, kept)
         assert item(store, "k") == kept
