@@ -23,7 +23,7 @@ from bethink.insights.outcome import verdict_in
 from bethink.insights.retention import score
 from bethink.insights.state.adding import add_up
 from bethink.insights.state.values import Entry, State
-from bethink.messages import Message, lowest_trust
+from bethink.messages import Message, Trust, lowest_trust
 from bethink.models.language import Usage
 from bethink.records import Episode, Importance, Outcome, Source, StateEntry
 from bethink.settings import Settings, check_choice
@@ -139,9 +139,10 @@ def drawn_episode(
     if verdict is not None and verdict.message.id not in cited:
         sources.append(Source(verdict.message.id, thread_id, feedback, verdict.start, verdict.end))
     last = messages[-1].created_at or now
-    trusts = [said[source.message_id].trust for source in sources]
-    # What was set by hand was set by whoever runs the agent.
-    trusts += ["user"] if any(not entry.sources for entry in made_of) else []
+    trusts: list[Trust] = [said[source.message_id].trust for source in sources]
+    if any(not entry.sources for entry in made_of):
+        # What was set by hand was set by whoever runs the agent.
+        trusts.append("user")
     return Episode(
         id=derived_id(last, "episode", thread_id, str(through)),
         text=worded(task.text, outcome, approach, feedback),
