@@ -24,6 +24,7 @@ SIZES: dict[str, list[str]] = {
     "year": ["--sessions", "12", "--insights", "1"],
     "facts": ["chat.json", "--budget", "1200", "--share", "0.5", "--seeds", "1"],
     "insights": ["locomo.json", "--tokens", "300"],
+    "injection": ["--kind", "forged marks"],
     "locomo": ["locomo.json", "--embedder", "none", "--against", "bm25"],
     "longmemeval": ["longmemeval.json", "--embedder", "none"],
     "beam": ["100K", "--embedder", "none"],

@@ -30,7 +30,8 @@ VERBS = (
     *("context", "replay", "recall", "why", "profile", "store", "cite"),
     *("history", "diff", "pending", "approve", "reject", "changes", "undo"),
     *("episodes", "episode", "reflect"),
-    *("forget", "verify", "usage", "check", "stats", "flush", "reembed"),
+    *("forget", "verify", "attested", "redact"),
+    *("usage", "check", "stats", "flush", "reembed"),
     *("items", "items put", "items get", "items search", "items list", "items delete", "items history"),
     *("items namespaces", "items sweep"),
     *(
@@ -43,6 +44,8 @@ VERBS = (
         "bench facts",
         "bench year",
         "bench growth",
+        "bench injection",
+        "bench insights",
         "bench open",
         "bench tokens",
     ),

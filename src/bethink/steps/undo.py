@@ -52,6 +52,9 @@ def undo(engine: Engine, namespace: Namespace, name: str) -> Change:
             cancelled={name for each in known if each.undoes for name in (each.id, each.undoes)},
         )
         if plan.obstacles:
+            if engine.store.revision(namespace) != revision:
+                # What was read was of several moments.
+                continue
             raise Conflict(f"change {change.id} cannot be undone — {'; '.join(plan.obstacles)}")
         done = Change(id=new_id(now), at=now, what="undone", thread_id=change.thread_id, undoes=change.id)
         put = Put(namespace=namespace, at=now, restore=plan.restore, retire=plan.retire, change=done, at_revision=revision)

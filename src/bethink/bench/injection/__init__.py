@@ -29,6 +29,7 @@ from bethink.bench.injection.attempts import Attempt, attempts
 from bethink.bench.injection.defences import DEFENCES, without
 from bethink.bench.injection.judged import WAYS, judged
 from bethink.bench.measure import columns, print_json
+from bethink.errors import InvalidInput
 
 __all__ = ["main", "measured"]
 
@@ -45,9 +46,14 @@ def main(argv: Sequence[str]) -> int:
         prog="bethink bench injection", description="Attempts that succeed, with defences and without."
     )
     parser.add_argument("--each", action="store_true", help="also with each defence off alone")
+    parser.add_argument(
+        "--kind", action="append", metavar="KIND", help="only attempts of this kind; may be given several times"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     asked = parser.parse_args(list(argv))
-    corpus = attempts()
+    corpus = [each for each in attempts() if not asked.kind or each.kind in asked.kind]
+    if not corpus:
+        raise InvalidInput("kind", "none that there is", f"choose of: {', '.join(_classes(attempts()))}")
     runs: dict[str, tuple[str, ...]] = {"all defences": (), "none": tuple(DEFENCES)}
     if asked.each:
         runs |= {f"without {name}": (name,) for name in DEFENCES}

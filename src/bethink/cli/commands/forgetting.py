@@ -26,10 +26,10 @@ def register(app: typer.Typer) -> None:
         "forget",
         "bethink forget --message MESSAGE_ID --user mara",
         "bethink forget --record mem:3f2a9c1d --user mara --yes",
-        "bethink forget --whole-namespace --user mara --yes --sign key.pem --receipt forgotten.json",
+        "bethink forget --thread trip --yes --sign key.pem --receipt gone.json",
     )(forget)
     verb(app, "verify", 'bethink verify "allergic to peanuts"', 'bethink verify "Ghent" "Gent" --db agent.db --json')(verify)
-    app.command("attested", epilog=examples("bethink attested forgotten.json --key public.pem --json"))(attested)
+    app.command("attested", epilog=examples("bethink attested gone.json --key public.pem --json"))(attested)
 
 
 def forget(
