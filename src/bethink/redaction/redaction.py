@@ -52,7 +52,7 @@ class Redaction(msgspec.Struct, frozen=True, kw_only=True):
         InvalidInput: an unknown kind, a name that is not of small letters, digits and "_", a pattern that does not compile or
             that fits no text at all.
 
-    Cost: some 80 µs for a message of a chat, 0.2 ms for a page of text.
+    Cost: some 60 µs for a message of a chat, 0.9 ms for a page of 3,000 characters.
     """
 
     kinds: tuple[Kind, ...] = KINDS
