@@ -23,7 +23,7 @@ from bethink.settings import check_choice
 from bethink.steps.past import When, past_of, said_by, tip_at
 from bethink.storage.base import Filter, Found, InView, Past, Read, Scope, Search, fields_of, passes
 
-__all__ = ["Wanted", "answered", "at_times", "look_for", "most_of"]
+__all__ = ["Wanted", "answered", "at_times", "look_for", "most_of", "search_in"]
 
 _RECORDS: tuple[Searchable, ...] = ("note", "insight", "summary", "episode")
 _MOST = 200
@@ -82,7 +82,7 @@ def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, want
     return look(
         query,
         scope=scope,
-        search=partial(_search, engine, bound),
+        search=partial(search_in, engine, bound),
         speakers=partial(engine.store.speakers, at=wanted.at),
         embedder=None if bound is None else bound.embedder,
         of_tokens=None if bound is None else bound.of_tokens,
@@ -97,7 +97,7 @@ def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, want
     )
 
 
-def _search(engine: Engine, bound: Bound | None, request: Search) -> Found:
+def search_in(engine: Engine, bound: Bound | None, request: Search) -> Found:
     """Among vectors of the space that the query's is of."""
     return engine.store.search(request if bound is None else msgspec.structs.replace(request, space=bound.space))
 

@@ -14,19 +14,18 @@ from bethink.items import FoundItem, Item, item_of
 from bethink.records import ItemVersion
 from bethink.retrieval.hits import Hit
 from bethink.retrieval.recall import answer, look
+from bethink.steps.answer import search_in
 from bethink.steps.recall import embed_some
 from bethink.storage.base import (
     Filter,
     Forget,
     ForgetReceipt,
-    Found,
     Get,
     ItemChange,
     KeepItems,
     ListItems,
     RefreshItems,
     Scope,
-    Search,
     StoredItem,
     StoredRecord,
 )
@@ -110,7 +109,7 @@ def _hits(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted:
     looked = look(
         query,
         scope=scope,
-        search=partial(_search, engine, bound),
+        search=partial(search_in, engine, bound),
         # A name is what a value is about, not who speaks.
         speakers=lambda _: (),
         embedder=None if bound is None else bound.embedder,
@@ -125,10 +124,6 @@ def _hits(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted:
     if wanted.threshold is not None:
         ranker = replace(ranker, threshold=wanted.threshold, lexical_threshold=wanted.threshold)
     return answer(looked, ranker=ranker, k=wanted.offset + wanted.limit, now=now).hits
-
-
-def _search(engine: Engine, bound: Bound | None, request: Search) -> Found:
-    return engine.store.search(request if bound is None else replace(request, space=bound.space))
 
 
 def sweep(engine: Engine, scope: Scope) -> ForgetReceipt:

@@ -1,6 +1,6 @@
 """A store that redacts what it is given before it hands it on: nothing unredacted is ever stored or indexed.
 
-    append, put, fold, refine, save ─▶ Redaction ─▶ the store beneath       every other verb as it is
+    append, put, keep_items, fold, refine, save ─▶ Redaction ─▶ the store beneath       every other verb as it is
 
 Here and nowhere else, so that no way of writing can go around it. What is derived rests on what was stored, and is redacted by
 that; it is looked at once more because callers store records of their own.
