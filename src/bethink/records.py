@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from bethink.claims import Claim
 from bethink.messages import Trust
 
 __all__ = [
@@ -99,6 +100,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
         superseded_by, reason: the record that took its place, and why it was retired.
         sources: the messages it rests on, oldest first; empty for a note given by the caller.
         metadata: JSON of the caller's own.
+        author: the agent whose word it is (see `Memory.view`); "" where it was drawn from what somebody said, or stored by
+            whoever holds the memory.
     """
 
     id: str
@@ -116,6 +119,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     reason: str = ""
     sources: tuple[Source, ...] = ()
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    author: str = ""
 
     @property
     def kind(self) -> RecordKind:
@@ -133,7 +137,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
 
 class Note(Record, frozen=True, kw_only=True, omit_defaults=True, tag="note"):
-    """A text that the caller asked to keep."""
+    """A text that the caller asked to keep. With a `claim` it is a fact on the blackboard of its namespace."""
+
+    claim: Claim | None = None
 
     @property
     def kind(self) -> RecordKind:
@@ -350,7 +356,8 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
     -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
-    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under.
+    taken the place of something the line says, `disputed_by` are those that contradicted
+    it. `tokens` are of the line, with a heading that it stands first under.
     """
 
     section: str
@@ -362,6 +369,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     cut: tuple[int, int] | None = None
     changed_by: str = ""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
+    disputed_by: tuple[str, ...] = ()
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -13,6 +13,7 @@ from bethink.context import (
     Item,
     Shown,
     Sources,
+    as_disputed,
     compose,
     item_of_message,
     item_of_record,
@@ -117,17 +118,20 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
                 query=found.query,
             )
         usage = usage_of_turn(engine, found.view, context, receipt)
-        with engine.telemetry.span("store"):
-            _store(engine, namespace, receipt, found.cursor)
+        recorded = engine.may_write(namespace)
+        if recorded:
+            with engine.telemetry.span("store"):
+                _store(engine, namespace, receipt, found.cursor)
         usage = msgspec.structs.replace(usage, seconds=turn.measured())
-        _store_usage(engine, namespace, usage)
+        if recorded:
+            _store_usage(engine, namespace, usage)
         warnings = near(limits, usage)
         engine.telemetry.tell("turn", usage)
         for warning in warnings:
             engine.telemetry.tell("warning", thread_id, warning)
         for problem in turn.without:
             engine.telemetry.tell("without", thread_id, problem)
-    context = msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+    context = msgspec.structs.replace(context, receipt_id=receipt.id if recorded else "", usage=usage, warnings=warnings)
     return msgspec.structs.replace(context, without=tuple(turn.without))
 
 
@@ -271,7 +275,7 @@ def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[
             )
             items.append(item)
         elif hit.id in records:
-            items.append(item_of_record(records[hit.id], "recalled", reason, hit.scores))
+            items.append(as_disputed(item_of_record(records[hit.id], "recalled", reason, hit.scores), hit.disputed_by))
     return items
 
 

@@ -40,6 +40,7 @@ from bethink.records import (
     ItemVersion,
     Line,
     Node,
+    Note,
     Proposal,
     Receipt,
     Source,
@@ -249,24 +250,35 @@ def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
 def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
-    An orphan becomes current again unless another record of the same subject and slot is current; then that one is named as
-    its successor. Of several orphans of one slot the newest (by `recorded_at`, then id) comes back.
+    An orphan becomes current again unless another record holds its place: of the same subject and slot, or of the same author
+    and question on a board; then that one is named as its successor. Of several orphans of one place the newest (by
+    `recorded_at`, then id) comes back.
 
     Args:
         orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
-        current: the current records of that namespace that remain; only insights among them matter.
+        current: the current records of that namespace that remain; only insights and notes with a claim among them matter.
     """
-    holders = {(record.subject, record.slot): record.id for record in current if isinstance(record, Insight)}
+    holders = {place: record.id for record in current if (place := _place(record)) is not None}
     found: list[AnyRecord] = []
     for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
-        holder = holders.get((orphan.subject, orphan.slot)) if isinstance(orphan, Insight) else None
+        place = _place(orphan)
+        holder = None if place is None else holders.get(place)
         if holder is not None:
             found.append(replace(orphan, superseded_by=holder))
             continue
-        if isinstance(orphan, Insight):
-            holders[orphan.subject, orphan.slot] = orphan.id
+        if place is not None:
+            holders[place] = orphan.id
         found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
     return tuple(sorted(found, key=lambda record: record.id))
+
+
+def _place(record: AnyRecord) -> tuple[str, ...] | None:
+    """What at most one current record of a namespace holds: one subject's slot, or one author's answer to a question."""
+    if isinstance(record, Insight):
+        return "slot", record.subject, record.slot
+    if isinstance(record, Note) and record.claim is not None and record.claim.question is not None:
+        return "claim", record.author, *record.claim.question
+    return None
 
 
 def receipt_shows(
