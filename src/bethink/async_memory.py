@@ -595,7 +595,7 @@ class AsyncThread:
     async def handoffs(self) -> list[ThreadInfo]:
         return await _hop(self._sync.handoffs)
 
-    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str | None = None) -> Message:
         return await _hop(self._sync.conclude, text, artifacts=artifacts, name=name)
 
     async def checkpoint(

@@ -144,7 +144,8 @@ class GuardedStore:
     # -- writing ----------------------------------------------------------------------------------------------------------
 
     def append(self, request: Append, /) -> Appended:
-        return self._store.append(self._said(request))
+        said = self._said(request)
+        return self._store.append(said)
 
     def append_each(self, requests: Sequence[Append], /) -> list[Appended | BethinkError]:
         # Each is done or refused by itself.
