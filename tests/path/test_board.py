@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,14 @@ from bethink.sharing.facts import contraries, standing
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 
 TEAM = ("acme", "launch")
-BUDGET = {"about": "launch", "slot": "budget"}
+
+
+class Question(TypedDict):
+    about: str
+    slot: str
+
+
+BUDGET: Question = {"about": "launch", "slot": "budget"}
 
 
 class Team:

@@ -21,8 +21,8 @@ def _day(days: int) -> datetime:
     return AT + timedelta(days=days)
 
 
-def _superseding(new: Note, *former: str) -> dict[str, object]:
-    return {"retire": tuple([Retire(each, new.recorded_at, "superseded", new.id) for each in former])}
+def _superseded(new: Note, *former: str) -> tuple[Retire, ...]:
+    return tuple([Retire(each, new.recorded_at, "superseded", new.id) for each in former])
 
 
 class ClaimContract(ContractBase):
@@ -56,15 +56,15 @@ class ClaimContract(ContractBase):
     def test_with_an_answer_the_one_before_it_of_the_same_author_stands_again(self, store: Store) -> None:
         first, second = _posted("r1", "a", "40"), _posted("r2", "a", "50", days=1)
         put(store, first)
-        put(store, second, **_superseding(second, "r1"))
+        put(store, second, retire=_superseded(second, "r1"))
         forget(store, record_id="r2")
         assert record(store, "r1").current
 
     def test_it_does_not_where_the_author_has_answered_since(self, store: Store) -> None:
         first, second, third = _posted("r1", "a", "40"), _posted("r2", "a", "50", days=1), _posted("r3", "a", "60", days=2)
         put(store, first)
-        put(store, second, **_superseding(second, "r1"))
-        put(store, third, **_superseding(third, "r2"))
+        put(store, second, retire=_superseded(second, "r1"))
+        put(store, third, retire=_superseded(third, "r2"))
         forget(store, record_id="r2")
         assert (record(store, "r1").superseded_by, record(store, "r3").current) == ("r3", True)
 
@@ -72,7 +72,7 @@ class ClaimContract(ContractBase):
         put(store, _posted("r1", "a", "40"), _posted("r2", "a", "50", days=1), _posted("r3", "b", "60"))
         put(store, _posted("r4", "b", "70", slot="date"))
         kept = _posted("r5", "c", "80", days=2)
-        put(store, kept, **_superseding(kept, "r1", "r2", "r3"))
+        put(store, kept, retire=_superseded(kept, "r1", "r2", "r3"))
         forget(store, record_id="r5")
         assert [record(store, each).current for each in ("r1", "r2", "r3", "r4")] == [False, True, True, True]
         assert record(store, "r1").superseded_by == "r2"
