@@ -19,6 +19,7 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from bethink.claims import Claim
 from bethink.errors import BethinkError
 from bethink.marks import TIERS
 from bethink.messages import Message, Tier, ToolCall
@@ -104,6 +105,7 @@ _texts = st.sampled_from(
     ("bees make honey", "rain in Lisbon", "honey from Lisbon", "東京に雨", "bees bees rain", "", "100 % of a_b")
 )
 _record_ids = st.sampled_from(("r1", "r2", "r3", "r4"))
+_claims = st.sampled_from((None, Claim(about="bees"), Claim(about="bees", value="40"), Claim(about="Bees", value="50")))
 _KINDS = ("message", "note", "insight", "summary", "episode")
 _call_ids = st.sampled_from(("c1", "c2", "c3"))
 
@@ -411,9 +413,9 @@ class StoreMachine(ItemRules, RuleBasedStateMachine):
         request = Put(namespace=namespace, records=records, **options)
         self.both(lambda store: store.put(request))
 
-    @rule(namespace=_namespaces, record_id=_record_ids, text=_texts)
-    def put_note(self, namespace: Namespace, record_id: str, text: str) -> None:
-        self.put(namespace, Note(id=record_id, text=text, trust="user", recorded_at=self.now()))
+    @rule(namespace=_namespaces, record_id=_record_ids, text=_texts, author=st.sampled_from(("", "ann", "ben")), claim=_claims)
+    def put_note(self, namespace: Namespace, record_id: str, text: str, author: str, claim: Claim | None) -> None:
+        self.put(namespace, Note(id=record_id, text=text, trust="user", recorded_at=self.now(), author=author, claim=claim))
 
     @rule(data=st.data(), record_id=_record_ids, slot=st.sampled_from(("home", "diet")), amount=st.integers(1, 3))
     def put_insight(self, data: st.DataObject, record_id: str, slot: str, amount: int) -> None:
