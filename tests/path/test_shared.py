@@ -351,6 +351,30 @@ def test_what_the_assistant_says_through_a_view_is_said_under_its_name(team: Tea
     assert [message.content for message in team.memory.scope("shared").thread("t").messages()] == ["How many bees?", "Forty."]
 
 
+def test_what_is_found_is_filtered_by_its_author(team: Team) -> None:
+    team.researcher.scope("shared").store("forty bees")
+    team.writer.scope("shared").store("fifty bees")
+    team.memory.scope("shared").store("sixty bees")
+    shared = team.memory.scope("shared")
+    assert [hit.text for hit in shared.recall("bees", where={"author": "writer"})] == ["fifty bees"]
+    assert [hit.text for hit in shared.recall("bees", where={"author": {"exists": False}})] == ["sixty bees"]
+
+
+def test_an_item_has_the_author_of_each_version(team: Team) -> None:
+    team.researcher.scope("shared").items.put("plan", {"steps": 3})
+    team.writer.scope("shared").items.put("plan", {"steps": 4, "author": "researcher"})
+    team.memory.scope("shared").items.put("plan", {"steps": 5})
+    assert [item.author for item in team.memory.scope("shared").items.history("plan")] == ["", "writer", "researcher"]
+
+
+def test_an_agent_does_not_replace_the_episode_of_another(team: Team) -> None:
+    theirs = team.writer.scope("shared").store_episode("Count the bees")
+    with pytest.raises(PermissionDenied, match="the word of 'writer'"):
+        team.researcher.scope("shared").store_episode("Count the wasps", replaces=theirs.id)
+    again = team.writer.scope("shared").store_episode("Count all bees", replaces=theirs.id)
+    assert team.memory.scope("shared").episodes() == [again]
+
+
 def test_an_import_does_not_make_one_agent_speak_for_another(team: Team, tmp_path: Path) -> None:
     team.writer.scope("writer").board.post("There are 40 bees.", about="bees", value=40)
     exported = tmp_path / "writer.jsonl"

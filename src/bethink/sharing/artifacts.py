@@ -15,6 +15,7 @@ import msgspec
 from bethink.checkpoints import plain_object
 from bethink.claims import ArtifactRef
 from bethink.errors import InvalidInput
+from bethink.items import Item, item_of
 from bethink.records import ItemVersion
 from bethink.values import Namespace, check_id
 
@@ -22,7 +23,6 @@ __all__ = ["CONTENT", "OpenArtifact", "artifact_of", "checked_ref", "held", "is_
 
 CONTENT = "artifact"
 """Where an item's value holds the content."""
-_AUTHOR = "author"
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -38,14 +38,14 @@ class OpenArtifact(msgspec.Struct, frozen=True, kw_only=True):
         return self.content if isinstance(self.content, str) else _bytes(self.content).decode()
 
 
-def held(content: object, author: str) -> dict[str, Any]:
+def held(content: object) -> dict[str, Any]:
     """The value of the item that holds an artifact.
 
     Raises:
         InvalidInput: it is neither a text nor JSON, or more than 10 MiB of it.
     """
     # As JSON of its own, which nobody else can change.
-    return plain_object({CONTENT: content, **({_AUTHOR: author} if author else {})}, "content")
+    return plain_object({CONTENT: content}, "content")
 
 
 def is_artifact(version: ItemVersion) -> bool:
@@ -53,26 +53,23 @@ def is_artifact(version: ItemVersion) -> bool:
     return CONTENT in version.value
 
 
-def ref_of(namespace: Namespace, version_id: str, key: str, version: int, value: dict[str, Any]) -> ArtifactRef:
+def ref_of(item: Item) -> ArtifactRef:
     """The reference to one version of an artifact."""
-    data = _bytes(value[CONTENT])
-    author = value.get(_AUTHOR, "")
+    data = _bytes(item.value[CONTENT])
     return ArtifactRef(
-        id=version_id,
-        namespace=namespace,
-        key=key,
-        version=version,
+        id=item.id,
+        namespace=item.namespace,
+        key=item.key,
+        version=item.version,
         digest=hashlib.sha256(data).hexdigest(),
         size=len(data),
-        author=author if isinstance(author, str) else "",
+        author=item.author,
     )
 
 
 def artifact_of(namespace: Namespace, version: ItemVersion) -> OpenArtifact:
     """A version of an item as the artifact that it holds."""
-    return OpenArtifact(
-        ref=ref_of(namespace, version.id, version.key, version.version, version.value), content=version.value[CONTENT]
-    )
+    return OpenArtifact(ref=ref_of(item_of(namespace, version)), content=version.value[CONTENT])
 
 
 def checked_ref(given: object) -> tuple[str, ArtifactRef | None]:

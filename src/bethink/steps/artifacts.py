@@ -22,14 +22,14 @@ _WHOLE = 32
 def store_artifact(engine: Engine, namespace: Namespace, key: str, content: object) -> ArtifactRef:
     """Store the next version of an artifact; what is stored already, word for word, is not stored again."""
     now = engine.clock.now()
-    value = held(content, engine.agent)
+    value = held(content)
     item = find(engine, namespace, key, refresh=False)
     if item is None or item.value != value:
         text = text_of(value, checked_paths([CONTENT]))
         change = ItemChange(namespace=namespace, key=key, at=now, id=new_id(now), value=value, text=text)
         (item,) = keep(engine, namespace, [change])
     assert item is not None, "what is put is there"
-    return ref_of(namespace, item.id, item.key, item.version, item.value)
+    return ref_of(item)
 
 
 def open_artifact(engine: Engine, namespace: Namespace, name: str, ref: ArtifactRef | None) -> OpenArtifact:

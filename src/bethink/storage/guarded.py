@@ -169,7 +169,10 @@ class GuardedStore:
     def keep_items(self, request: KeepItems, /) -> tuple[StoredItem | None, ...]:
         for change in request.changes:
             self._writing(change.namespace)
-        return self._store.keep_items(request)
+            if change.author not in ("", self.rights.agent):
+                raise PermissionDenied("write", change.namespace, _OTHERS)
+        signed = tuple([replace(change, author=self.rights.agent) for change in request.changes])
+        return self._store.keep_items(replace(request, changes=signed))
 
     def refresh_items(self, request: RefreshItems, /) -> int:
         for namespace, _ in request.keys:
