@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bethink import ArtifactRef, Conflict, CorruptStore, Fact, InvalidInput, Memory, NotFound, PermissionDenied, Redaction
 from bethink.claims import Claim
 from bethink.records import Note
-from bethink.sharing.facts import contraries, standing
+from bethink.sharing.facts import answers_of, contraries, standing
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 
 TEAM = ("acme", "launch")
@@ -426,7 +426,7 @@ def test_contradictions_are_mutual_between_agents_and_about_one_question(answers
         claim = Claim(about="launch", slot=slot, value=value)
         notes.append(Note(id=f"r{number}", text="x", trust="assistant", recorded_at=clock.now(), author=author, claim=claim))
     stands = standing(notes)
-    named = {note.id: {other.id for other in contraries(note, stands)} for note in stands}
+    named = {note.id: {other.id for other in contraries(note, answers_of(stands))} for note in stands}
     for one in stands:
         for other in stands:
             assert (other.id in named[one.id]) == (one.id in named[other.id])

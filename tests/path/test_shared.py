@@ -127,6 +127,12 @@ def test_a_view_that_may_only_read_writes_nothing(team: Team, verb: str) -> None
     assert list(team.memory.export()) == before
 
 
+def test_a_view_does_what_waits_where_it_may_write(team: Team) -> None:
+    shared = team.researcher.scope("shared")
+    shared.store("bees")
+    assert (shared.flush(), team.memory.scope("shared").stats().pending) == (1, 0)
+
+
 @pytest.mark.parametrize("verb", ["check", "verify", "reembed"])
 def test_what_is_of_the_whole_database_is_not_for_views(team: Team, verb: str) -> None:
     verbs: dict[str, Callable[[], object]] = {

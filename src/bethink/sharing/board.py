@@ -68,6 +68,8 @@ class Board:
             InvalidInput: nothing to say, or nobody's name: post through `memory.view(agent=..., write=[...])`.
             PermissionDenied: this view may not write here.
             NotFound: a message is not in this namespace.
+
+        Cost: that of `read`, and one transaction; once more each time that somebody else has written meanwhile.
         """
         check_text(text, "text")
         if not text.strip():
@@ -102,7 +104,7 @@ class Board:
             about, slot, author: only facts of that subject, slot, agent.
             as_of: as it stood at that system time. What was forgotten since stays forgotten.
 
-        Cost: reads the current notes of the namespace: some 10 ms for 1,000. With `as_of` all of them, and their versions.
+        Cost: reads the current notes of the namespace: some 15 ms for 1,000. With `as_of` all of them, and their versions.
         """
         if as_of is None:
             found = steps.facts_now(self._engine, self._namespace)

@@ -19,9 +19,23 @@ from bethink.messages import Trust
 from bethink.records import Note
 from bethink.values import Namespace
 
-__all__ = ["Dispute", "Fact", "contraries", "disputes_of", "facts_of", "lines_of", "matches", "same_post", "standing"]
+__all__ = [
+    "Answers",
+    "Dispute",
+    "Fact",
+    "answers_of",
+    "contraries",
+    "disputes_of",
+    "facts_of",
+    "lines_of",
+    "matches",
+    "same_post",
+    "standing",
+]
 
 _Question: TypeAlias = tuple[str, str]
+Answers: TypeAlias = dict[_Question, list[tuple[Note, Claim]]]
+"""Notes with their claims, by the question that they answer."""
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +103,7 @@ def facts_of(namespace: Namespace, notes: Iterable[Note], beside: Sequence[Note]
     it.
     """
     found: list[Fact] = []
+    answers = answers_of(beside)
     for note in notes:
         claim = note.claim
         if claim is None:
@@ -105,7 +120,7 @@ def facts_of(namespace: Namespace, notes: Iterable[Note], beside: Sequence[Note]
             artifacts=claim.artifacts,
             at=note.recorded_at,
             trust=note.trust,
-            contradicted_by=contraries(note, beside) if note.current else (),
+            contradicted_by=contraries(note, answers) if note.current else (),
             sources=tuple([source.message_id for source in note.sources]),
             retired_at=note.retired_at,
             reason=note.reason,
@@ -129,19 +144,25 @@ def standing(notes: Iterable[Note]) -> list[Note]:
     return sorted([*free, *newest.values()], key=_age)
 
 
-def contraries(note: Note, beside: Sequence[Note]) -> tuple[Contrary, ...]:
-    """What other authors answer to the question of a note, where that is something else; in the order of `beside`."""
+def answers_of(notes: Iterable[Note]) -> Answers:
+    """What answers a question, by the question, in the order given."""
+    found: Answers = {}
+    for note in notes:
+        if note.claim is not None and (question := note.claim.question) is not None:
+            found.setdefault(question, []).append((note, note.claim))
+    return found
+
+
+def contraries(note: Note, answers: Answers) -> tuple[Contrary, ...]:
+    """What other authors answer to the question of a note, where that is something else; in the order of `answers`."""
     claim = note.claim
-    if claim is None or claim.question is None:
+    if claim is None or (question := claim.question) is None:
         return ()
     return tuple(
         [
-            Contrary(other.id, other.author, other.claim.value)
-            for other in beside
-            if other.claim is not None
-            and other.claim.question == claim.question
-            and other.author != note.author
-            and other.claim.answer != claim.answer
+            Contrary(other.id, other.author, said.value)
+            for other, said in answers.get(question, ())
+            if other.author != note.author and said.answer != claim.answer
         ]
     )
 

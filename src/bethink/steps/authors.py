@@ -8,7 +8,7 @@ from bethink.claims import Contrary
 from bethink.engine import Engine
 from bethink.records import Note
 from bethink.retrieval.hits import Hit, RecallResult
-from bethink.sharing.facts import contraries, standing
+from bethink.sharing.facts import answers_of, contraries, standing
 from bethink.storage.base import Get, Scope
 from bethink.values import Namespace
 
@@ -31,9 +31,9 @@ def with_authors(engine: Engine, result: RecallResult, *, now: bool) -> RecallRe
     for namespace, ids in wanted.items():
         records = [each.record for each in engine.store.get(Get(scope=Scope(namespace), records=tuple(ids))).records]
         facts = now and any(isinstance(record, Note) and record.claim is not None for record in records)
-        beside = board_of(engine, namespace) if facts else []
+        answers = answers_of(board_of(engine, namespace)) if facts else {}
         for record in records:
-            others = contraries(record, beside) if isinstance(record, Note) else ()
+            others = contraries(record, answers) if isinstance(record, Note) else ()
             if record.author:
                 found[namespace, record.id] = record.author, others
     if not found:
