@@ -27,6 +27,7 @@ How `storage.base` is read where its sentences leave room; every backend does th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 
 import msgspec
 
@@ -247,27 +248,42 @@ def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
     return replace(proposal, proposed=left, text=left.text, sources=left.sources)
 
 
-def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
+def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
-    An orphan becomes current again unless another record holds its place: of the same subject and slot, or of the same author
-    and question on a board; then that one is named as its successor. Of several orphans of one place the newest (by
-    `recorded_at`, then id) comes back.
+    An orphan becomes current again unless another record holds its place, which is the subject and slot of an insight, or the
+    author and question of a fact on a board: one that is current, or an insight that began later and was archived. Then that
+    one is named as its successor. Of several orphans of one place the newest (by `recorded_at`, then id) comes back.
 
     Args:
         orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
-        current: the current records of that namespace that remain; only insights and notes with a claim among them matter.
+        others: the records of that namespace that remain and that nothing took the place of; only insights and notes with a
+            claim among them matter.
     """
-    holders = {place: record.id for record in current if (place := _place(record)) is not None}
+    current: dict[tuple[str, ...], str] = {}
+    archived: dict[tuple[str, ...], Insight] = {}
+    for record in others:
+        place = _place(record)
+        if place is not None and record.current:
+            current[place] = record.id
+        elif place is not None and isinstance(record, Insight) and record.archived:
+            archived[place] = max(record, archived.get(place, record), key=_began)
     found: list[AnyRecord] = []
     for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
         place = _place(orphan)
-        holder = None if place is None else holders.get(place)
-        if holder is not None:
-            found.append(replace(orphan, superseded_by=holder))
-            continue
         if place is not None:
-            holders[place] = orphan.id
+            holder = current.get(place)
+            if (
+                holder is None
+                and isinstance(orphan, Insight)
+                and place in archived
+                and _began(archived[place]) > _began(orphan)
+            ):
+                holder = archived[place].id
+            if holder is not None:
+                found.append(replace(orphan, superseded_by=holder))
+                continue
+            current[place] = orphan.id
         found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
     return tuple(sorted(found, key=lambda record: record.id))
 
@@ -279,6 +295,10 @@ def _place(record: AnyRecord) -> tuple[str, ...] | None:
     if isinstance(record, Note) and record.claim is not None and record.claim.question is not None:
         return "claim", record.author, *record.claim.question
     return None
+
+
+def _began(insight: Insight) -> tuple[datetime, str]:
+    return insight.valid_from or insight.recorded_at, insight.id
 
 
 def receipt_shows(
