@@ -323,6 +323,12 @@ class AsyncMemory:
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
 
+    async def pin(self, *records: str) -> list[AnyRecord]:
+        return await _hop(self._sync.pin, *records)
+
+    async def unpin(self, *records: str) -> list[AnyRecord]:
+        return await _hop(self._sync.unpin, *records)
+
     async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
         from bethink.steps.refine import refine_async
 

@@ -69,6 +69,7 @@ from bethink.storage.base import (
     ListItems,
     Mark,
     Page,
+    Pin,
     Problem,
     Prune,
     Purpose,
@@ -94,7 +95,7 @@ from bethink.storage.base import (
     Verification,
     restored,
 )
-from bethink.storage.derive import nodes_within, refuse_item, states_within, terms_of
+from bethink.storage.derive import nodes_within, refuse_item, repinned, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
 from bethink.storage.vectors import check_tokens, check_vectors
 from bethink.threads import ThreadInfo, place
@@ -504,6 +505,8 @@ def _put_records(state: State, request: Put) -> None:
         _retire(state, request, retire)
     for cite in request.cite:
         _cite(state, request, cite)
+    for pin in request.pin:
+        _pin(state, request, pin)
     if request.change is not None:
         state.changes[state.number()] = (request.namespace, replace(request.change, added=tuple(dict.fromkeys(added))))
 
@@ -589,6 +592,13 @@ def _cite(state: State, request: Put, cite: Cite) -> None:
     last = max(record.last_accessed or cite.at, cite.at)
     used = replace(record, access_count=record.access_count + 1, last_accessed=last)
     state.change_record(request.namespace, used, request)
+
+
+def _pin(state: State, request: Put, pin: Pin) -> None:
+    record = state.record(request.namespace, pin.record_id)
+    after = repinned(record, pinned=pin.pinned)
+    if after != record:
+        state.change_record(request.namespace, after, request)
 
 
 def _embed(state: State, request: Put) -> None:

@@ -20,6 +20,7 @@ from bethink.storage.base import (
     ItemChange,
     KeepItems,
     ListItems,
+    Pin,
     RefreshItems,
     Retire,
     Scope,
@@ -311,6 +312,8 @@ class ItemContract(ContractBase):
             put(store, retire=(Retire("i1", AT, "x"),))
         with pytest.raises(InvalidInput):
             put(store, cite=(Cite("i1", AT),))
+        with pytest.raises(InvalidInput):
+            put(store, pin=(Pin("i1"),), at=AT)
         with pytest.raises(InvalidInput):
             put(store, kept)
         assert item(store, "k") == kept

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bethink.errors import NotFound
-from bethink.storage.base import Cite, Cursor, Retire, Scope, Store
+from bethink.storage.base import Cite, Cursor, Pin, Retire, Scope, Store
 from bethink.testing._contract import (
     AT,
     EVERYTHING,
@@ -44,6 +44,7 @@ class RevisionContract(ContractBase):
             lambda: put(store, insight("r1", "lives in Lisbon", source("m2"))),
             lambda: put(store, cite=(Cite("r1", AT),)),
             lambda: put(store, note("r2")),
+            lambda: put(store, pin=(Pin("r2"),), at=AT),
             lambda: put(store, retire=(Retire("r1", AT, "superseded", superseded_by="r2"),)),
             lambda: forget(store, record_id="r2"),
             lambda: forget(store, message_id="m1"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from bethink.records import Episode, Insight, Line, Note, Outcome, Proposal, Source, StateEntry, Summary
-from bethink.storage.base import Change, Cite, Cursor, Put, Restore, Retire, Scope, Store
+from bethink.storage.base import Change, Cite, Cursor, Pin, Put, Restore, Retire, Scope, Store
 from bethink.testing._stateful import MachineBase, namespaces, record_ids, scan, texts
 from bethink.testing.doubles import START
 from bethink.values import Namespace
@@ -153,6 +153,12 @@ class RecordRules(MachineBase):
         """Uses of records; with `later`, told of later than they were."""
         cite = tuple(Cite(record_id, self.now()) for record_id in cited)
         self.put(namespace, cite=cite, at=self.now() if later else None)
+
+    @rule(data=st.data(), namespace=namespaces, pinned=st.booleans())
+    def pin(self, data: st.DataObject, namespace: Namespace, pinned: bool) -> None:
+        """Some record, which may be of a kind that cannot be pinned, or retired."""
+        there = [stored.record.id for stored in scan(self.reference, "records", Scope(namespace))]
+        self.put(namespace, pin=(Pin(data.draw(st.sampled_from([*there, "unknown"])), pinned),), at=self.now())
 
     @rule(data=st.data(), namespace=namespaces, closed=st.booleans(), stale=st.integers(0, 4), without=st.integers(0, 2))
     def restore(self, data: st.DataObject, namespace: Namespace, closed: bool, stale: int, without: int) -> None:

@@ -339,7 +339,8 @@ INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT value + 1 FROM meta WHERE key = 'revision'));
 
 -- name: set_record
-UPDATE records SET retired = ?, superseded_by = ?, body = ?, changed = (SELECT value + 1 FROM meta WHERE key = 'revision')
+UPDATE records SET retired = ?, superseded_by = ?, pinned = ?, body = ?,
+    changed = (SELECT value + 1 FROM meta WHERE key = 'revision')
 WHERE id = ?;
 
 -- name: set_record_unit

@@ -17,6 +17,7 @@ from bethink.storage.base import (
     Get,
     Page,
     Pending,
+    Pin,
     Put,
     Restore,
     Retire,
@@ -25,7 +26,7 @@ from bethink.storage.base import (
     StoredRecord,
     restored,
 )
-from bethink.storage.derive import refuse_item, terms_of, thread_of
+from bethink.storage.derive import refuse_item, repinned, terms_of, thread_of
 from bethink.storage.scans import check_by_id
 from bethink.storage.sqlite import checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
@@ -81,7 +82,9 @@ def put(database: Database, request: Put) -> None:
         _retire(database, keeping, number, retire)
     for cite in request.cite:
         _cite(database, keeping, number, cite)
-    if request.records or request.restore or request.retire or request.cite:
+    for pin in request.pin:
+        _pin(database, keeping, number, pin)
+    if request.records or request.restore or request.retire or request.cite or request.pin:
         touch_records(database, number)
     if request.change is not None:
         number = intern(database, namespace) if number == _NOWHERE else number
@@ -229,7 +232,7 @@ def index_record(database: Database, namespace: int, number: int, record: AnyRec
 
 def write_record(database: Database, number: int, unit: int | None, record: AnyRecord) -> None:
     """Write a record over what it was; its unit learns whether it is current."""
-    database.execute(q.set_record, (not record.current, record.superseded_by, encode(record), number))
+    database.execute(q.set_record, (not record.current, record.superseded_by, record.pinned, encode(record), number))
     if unit is not None:
         set_retired(database, unit, not record.current)
 
@@ -276,6 +279,14 @@ def _cite(database: Database, keeping: Keeping, namespace: int, cite: Cite) -> N
     used = replace(record, access_count=record.access_count + 1, last_accessed=last)
     keeping.keep(number, record, used)
     write_record(database, number, unit, used)
+
+
+def _pin(database: Database, keeping: Keeping, namespace: int, pin: Pin) -> None:
+    number, unit, record = _record(database, namespace, pin.record_id)
+    after = repinned(record, pinned=pin.pinned)
+    if after != record:
+        keeping.keep(number, record, after)
+        write_record(database, number, unit, after)
 
 
 # -- get ------------------------------------------------------------------------------------------------------------------
