@@ -86,7 +86,7 @@ def test_a_profile_as_of_a_time_has_what_was_pinned_then(memory: Memory, clock: 
     clock.set(AT + timedelta(hours=2))
     before, after = (memory.profile(as_of=AT + timedelta(minutes=minutes)) for minutes in (30, 90))
     assert [each.pinned for each in before] == [False, False]
-    assert [(each.id, each.pinned) for each in after][0] == (second.id, True)
+    assert next((each.id, each.pinned) for each in after) == (second.id, True)
 
 
 def test_a_newer_statement_takes_the_place_of_a_pinned_one_and_is_not_pinned(memory: Memory) -> None:
