@@ -265,11 +265,8 @@ class LongTerm:
         mark = check_id(given, "record id").removeprefix("[").removesuffix("]").removeprefix("mem:")
         if len(mark) >= 32:
             return mark
-        found = [
-            stored.record.id
-            for stored in self._engine.records(Scope(self._namespace), current=False)
-            if stored.record.id.endswith(mark)
-        ]
+        fetched = self._engine.store.get(Get(scope=Scope(self._namespace), endings=(mark,)))
+        found = [stored.record.id for stored in fetched.records if stored.record.kind != "item"]
         if len(found) != 1:
             raise NotFound(f"{len(found) or 'no'} records here end in {mark!r} — give the whole id")
         return found[0]

@@ -105,8 +105,9 @@ def _things(engine: Engine, scope: Scope, given: str) -> tuple[tuple[StoredMessa
     thing_id = given.removeprefix("[").removesuffix("]")
     if thing_id.startswith("mem:"):
         mark = thing_id.removeprefix("mem:")
-        known = [stored.record.id for stored in engine.records(scope, current=False) if stored.record.id.endswith(mark)]
-        thing_id = known[0] if mark and known else thing_id
+        found = engine.store.get(Get(scope=scope, endings=(mark,))).records
+        known = [each.record.id for each in found if each.record.kind != "item"]
+        thing_id = known[0] if known else thing_id
     wider = Scope(scope.namespace, subtree=True)
     for where in (scope, wider):
         fetched = engine.store.get(Get(scope=where, messages=(thing_id,), records=(thing_id,)))

@@ -414,6 +414,7 @@ def _get(state: State, request: Get) -> Fetched:
     messages, records = set(request.messages), set(request.records)
     nodes, receipts = set(request.nodes), set(request.receipts)
     threads = list(rows(state.threads, request.scope))
+    there = [StoredRecord(name, row.value) for (name, _), row in state.records.items() if in_scope(name, request.scope)]
     return Fetched(
         messages=tuple(
             StoredMessage(thread.value.info.namespace, thread.value.info.thread_id, message)
@@ -421,11 +422,7 @@ def _get(state: State, request: Get) -> Fetched:
             for message in thread.value.messages
             if message.id in messages
         ),
-        records=tuple(
-            StoredRecord(namespace, row.value)
-            for (namespace, record_id), row in state.records.items()
-            if record_id in records and in_scope(namespace, request.scope)
-        ),
+        records=(*[each for each in there if each.record.id in records], *_ending(there, request)),
         # Forks share nodes; the copies say the same.
         nodes=tuple(
             {
@@ -443,6 +440,11 @@ def _get(state: State, request: Get) -> Fetched:
             if row.value.id in request.checkpoints and request.thread_id in (None, row.value.thread_id)
         ),
     )
+
+
+def _ending(there: list[StoredRecord], request: Get) -> list[StoredRecord]:
+    ends = tuple([ending for ending in request.endings if ending])
+    return [each for each in there if each.record.id.endswith(ends) and each.record.id not in request.records]
 
 
 # -- turns ----------------------------------------------------------------------------------------------------------------

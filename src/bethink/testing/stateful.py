@@ -121,6 +121,7 @@ def _contents(store: Store) -> dict[str, object]:
     ages = (Due(idle_since=START + timedelta(minutes=9)), Due(messages=3), Due(idle_since=START, messages=2))
     contents["due"] = [scan(store, "threads", EVERYTHING, due=due) for due in ages]
     contents["speakers"] = [store.speakers(Scope(namespace, subtree)) for namespace in NAMESPACES for subtree in (False, True)]
+    contents["by ending"] = store.get(Get(scope=EVERYTHING, endings=("1", "12"))).records
     saved = tuple(each.id for each in scan(store, "checkpoints", EVERYTHING))
     contents["states"] = store.get(Get(scope=EVERYTHING, checkpoints=saved)).checkpoints
     contents["pending"] = [

@@ -133,6 +133,9 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         thread_id: of nodes and checkpoints: only this thread's.
+        endings: of record ids, as contexts show them. Every record whose id ends in one is there, after those asked for by
+            `records`, oldest first and each once; an empty one names nothing. Cost: of 8 characters or more, what it finds; a
+            shorter one goes through the ids of the scope.
     """
 
     scope: Scope
@@ -142,6 +145,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()
     thread_id: str | None = None
+    endings: tuple[str, ...] = ()
 
 
 class StoredMessage(msgspec.Struct, frozen=True):

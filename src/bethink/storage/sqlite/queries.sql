@@ -313,6 +313,18 @@ WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id;
 SELECT n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
 WHERE r.record_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY r.id;
 
+-- name: records_ending
+-- Those whose id ends so, of 8 characters or more.
+SELECT r.id, r.record_id, n.path, r.body FROM namespaces n CROSS JOIN records r INDEXED BY records_by_ending
+ON r.namespace = n.id AND substr(r.record_id, -8) = substr(?1, -8)
+WHERE n.path >= ?2 AND n.path < ?3 AND substr(r.record_id, -length(?1)) = ?1;
+
+-- name: records_ending_briefly
+-- The same of an ending that is shorter: goes through the index, and reads the rows that it finds.
+SELECT r.id, r.record_id, n.path, r.body FROM namespaces n CROSS JOIN records r INDEXED BY records_by_ending
+ON r.namespace = n.id
+WHERE n.path >= ?2 AND n.path < ?3 AND ?1 <> '' AND substr(substr(r.record_id, -8), -length(?1)) = ?1;
+
 -- name: get_nodes
 SELECT o.body FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
 WHERE o.node_id IN (SELECT value FROM json_each(?1)) AND n.path >= ?2 AND n.path < ?3 AND (?4 IS NULL OR t.thread_id = ?4)

@@ -59,6 +59,9 @@ __all__ = ["get", "index_record", "put", "scan", "touch_records", "write_record"
 
 replace = msgspec.structs.replace
 
+_INDEXED = 8
+"""So many characters from the end of an id are in an index."""
+
 _NOWHERE = -1
 """The number of a namespace that has none: nothing is in it."""
 
@@ -298,6 +301,7 @@ def get(database: Database, request: Get) -> Fetched:
     numbers = message_numbers(database, request.messages, scope)
     messages = database.execute(q.get_messages, (listed(numbers),)) if numbers else []
     records = database.execute(q.get_records, (listed(request.records), *scope)) if request.records else []
+    records += _ending(database, request)
     nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope, request.thread_id)) if request.nodes else []
     receipts = database.execute(q.get_receipts, (listed(request.receipts), *scope)) if request.receipts else []
     return Fetched(
@@ -308,6 +312,16 @@ def get(database: Database, request: Get) -> Fetched:
         receipts=tuple(decode_receipt(body) for (body,) in receipts),
         checkpoints=checkpoints.get(database, request) if request.checkpoints else (),
     )
+
+
+def _ending(database: Database, request: Get) -> list[Row]:
+    """Records by the ends of their ids, but those that are asked for by their ids."""
+    found: dict[int, Row] = {}
+    for ending in request.endings:
+        statement = q.records_ending if len(ending) >= _INDEXED else q.records_ending_briefly
+        rows = database.execute(statement, (ending, *path_range(request.scope)))
+        found.update((number, (path, body)) for number, record_id, path, body in rows if record_id not in request.records)
+    return [found[number] for number in sorted(found)]
 
 
 def _stored_message(row: Row) -> StoredMessage:
