@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from bethink.ids import time_of
 from bethink.messages import Trust
 
 __all__ = [
@@ -169,6 +170,14 @@ class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insigh
     def date_added(self) -> datetime:
         """When it came to be known; the same as `recorded_at`."""
         return self.recorded_at
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was first said: the time in its id, to the millisecond; of a foreign id, since when it is true. Never later
+        than it came to be known, which may be long after that.
+        """
+        said = time_of(self.id) or self.valid_from
+        return said if said is not None and said <= self.recorded_at else self.recorded_at
 
     @property
     def source_session_ids(self) -> tuple[str, ...]:
