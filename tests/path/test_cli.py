@@ -322,6 +322,12 @@ def test_the_profile_quotes_its_sources_and_its_history_names_the_successor(shel
     assert "history" not in shell.json("profile")
 
 
+def test_a_recall_as_of_a_time_says_why_too(shell: Shell) -> None:
+    told = shell.json("why", "Ghent", "--as-of", "2020-01-01")
+    assert told["hits"] == []
+    assert told["why"] == shell.json("recall", "Ghent", "--as-of", "2020-01-01", "--why")["why"]
+
+
 def test_a_record_is_pinned_and_let_go_by_id_and_by_mark(shell: Shell) -> None:
     record = shell.json("store", "Prefers aisle seats.")["record"]
     assert shell.json("pin", f"mem:{record['id'][-8:]}")["records"][0]["pinned"] is True

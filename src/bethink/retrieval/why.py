@@ -26,6 +26,7 @@ Step: TypeAlias = Literal[
     "stored",
     "namespace",
     "kind",
+    "time",
     "retired",
     "searched",
     "query",
