@@ -53,7 +53,6 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 SESSIONS = 32
 """Ended sessions that a context looks back at; older ones are recalled."""
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -389,7 +388,7 @@ class Engine:
         scan = Scan(
             what="records",
             scope=scope,
-            kinds=_KINDS if kinds is None else kinds,
+            kinds=kinds,
             current=current,
             pinned=pinned,
             newest=newest,

@@ -20,7 +20,7 @@ Every derived text names the messages it rests on; when those are forgotten, so 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -28,6 +28,7 @@ from bethink.ids import time_of
 from bethink.messages import Trust
 
 __all__ = [
+    "EVERY_KIND",
     "AnyRecord",
     "Cut",
     "Decision",
@@ -60,6 +61,9 @@ Polarity: TypeAlias = Literal["positive", "negative"]
 RecordKind: TypeAlias = Literal["note", "insight", "summary", "episode", "state", "proposal", "item"]
 StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "artifact", "question", "answer", "project"]
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "goal", "plan", "decision", "relation", "event", "skill"]
+
+
+EVERY_KIND: tuple[RecordKind, ...] = get_args(RecordKind)
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,7 +12,6 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from bethink.records import ItemVersion
 from bethink.storage.base import (
     Compare,
     Exists,
@@ -31,7 +30,7 @@ from bethink.storage.base.filters import alive
 from bethink.testing._stateful import MachineBase, namespaces, scopes
 from bethink.values import Namespace
 
-__all__ = ["ItemRules", "but_items"]
+__all__ = ["ItemRules"]
 
 _keys = st.sampled_from(("k1", "k1", "k2", "k%"))
 _texts = st.sampled_from(("bees make honey", "rain in Lisbon", "", "bees bees rain"))
@@ -142,8 +141,3 @@ class ItemRules(MachineBase):
 
 def _without_id(receipt: ForgetReceipt) -> ForgetReceipt:
     return msgspec.structs.replace(receipt, id="", erased=True)
-
-
-def but_items(records: list[Any]) -> list[Any]:
-    """Of scanned records those that are no items, whose changes a revision does not tell."""
-    return [stored for stored in records if not isinstance(stored.record, ItemVersion)]

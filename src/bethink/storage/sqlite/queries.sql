@@ -790,10 +790,11 @@ WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
 ORDER BY m.id {order} LIMIT ?6;
 
 -- name: scan_records
--- ?6 is 1 for current ones only, ?7 a list of kinds or null.
+-- ?6 is 1 for current ones only, ?7 a list of kinds, or null for all but items.
 SELECT r.id, n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
 WHERE r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
-  AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
+  AND (NOT ?6 OR r.retired = 0)
+  AND CASE WHEN ?7 IS NULL THEN r.kind <> 'item' ELSE r.kind IN (SELECT value FROM json_each(?7)) END
 ORDER BY r.id {order} LIMIT ?8;
 
 -- name: scan_records_of_kind
@@ -829,7 +830,8 @@ SELECT id, changed, body FROM records WHERE id IN (SELECT value FROM json_each(?
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
 SELECT r.id, n.path, r.body FROM namespaces n CROSS JOIN records r ON r.namespace = n.id
 WHERE r.pinned = 1 AND r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
-  AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
+  AND (NOT ?6 OR r.retired = 0)
+  AND CASE WHEN ?7 IS NULL THEN r.kind <> 'item' ELSE r.kind IN (SELECT value FROM json_each(?7)) END
 ORDER BY r.id {order} LIMIT ?8;
 
 -- name: scan_receipts
