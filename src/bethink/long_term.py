@@ -53,7 +53,7 @@ class LongTerm:
         trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
-        """Keep a text. Returns the note, searchable from now on; `pinned` puts it into every context.
+        """Keep a text. Returns the note as stored, searchable from now on; `pinned` puts it into every context.
 
         Args:
             metadata: JSON of your own, given back with it.
@@ -80,10 +80,7 @@ class LongTerm:
             pinned=pinned,
             metadata=dict(metadata or {}),
         )
-        if self._engine.redaction is not None:
-            note = self._engine.redaction.record(note)
-        self._engine.keep(self._namespace, note)
-        return note
+        return self._engine.keep(self._namespace, note)
 
     def store_episode(
         self,
