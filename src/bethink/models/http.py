@@ -31,7 +31,17 @@ import msgspec
 
 from bethink.errors import BethinkError, InvalidInput
 
-__all__ = ["AGAIN", "Failure", "Headers", "JsonClient", "Unsupported", "asked_to_wait", "error_code", "wait_before"]
+__all__ = [
+    "AGAIN",
+    "Failure",
+    "Headers",
+    "JsonClient",
+    "Unsupported",
+    "asked_to_wait",
+    "checked_url",
+    "error_code",
+    "wait_before",
+]
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses that pass by themselves."""
@@ -117,7 +127,7 @@ class JsonClient:
             raise InvalidInput("retries", f"{retries}", "give 0 or more")
         self._who = who
         self._failure = failure
-        self._url = _checked(base_url)
+        self._url = checked_url(base_url)
         self._headers = {**headers, "Content-Type": "application/json", "Accept": "application/json", "User-Agent": "bethink"}
         self._timeout = timeout
         self._retries = retries
@@ -250,7 +260,12 @@ _FIXES_OF_CODES = {
 }
 
 
-def _checked(base_url: str) -> SplitResult:
+def checked_url(base_url: str) -> SplitResult:
+    """The parts of a base URL.
+
+    Raises:
+        InvalidInput: it is no address, or holds more than one.
+    """
     refused = InvalidInput("base_url", "no http or https address", 'give one such as "http://localhost:11434/v1"')
     try:
         url = urlsplit(base_url.strip())
