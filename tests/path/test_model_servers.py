@@ -5,6 +5,7 @@ Each dialect is played by a real server on this machine, as the server of that n
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 from tests.path.serving import KEY, Answer, Server, cut_short, dripping, hang_up, refusing, serving, well_with
 
-from bethink import InvalidInput, Memory, ModelFailed, OpenAIModel, Prompt, Reply, Settings
+from bethink import InvalidInput, Memory, MissingExtra, ModelFailed, OpenAIModel, Prompt, Reply, Settings
 from bethink.models import http
 from bethink.models.named import language_model_named
 from bethink.testing.doubles import summing_up
@@ -450,3 +451,13 @@ def test_what_cannot_be_sent_to_azure_is_refused_when_it_is_made(given: dict[str
 
 def test_no_repr_shows_the_key_of_azure() -> None:
     assert KEY not in repr(OpenAIModel.azure("small", endpoint=ENDPOINT, api_key=KEY))
+
+
+# -- LiteLLM --------------------------------------------------------------------------------------------------------------
+
+
+def test_without_litellm_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    # None in the place of a module is how Python is told that there is none, whether it is installed here or not.
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    with pytest.raises(MissingExtra, match=r'pip install "bethink\[litellm\]"'):
+        Memory(language_model="litellm:anthropic/claude-sonnet-4-5")

@@ -70,8 +70,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         system: instructions, from bethink and the developer.
         user: the material, delimited and escaped.
         max_tokens: the longest reply of use, in tokens of the caller's counter.
-        schema: JSON Schema of the answer that is wanted, None for words. Not every model can be held to one: the instructions
-            say the same in words, and whoever asks reads the answer with tolerance.
+        schema: a JSON Schema of the wanted answer; servers that can constrain to it do.
     """
 
     purpose: str

@@ -5,8 +5,8 @@
     none     nothing is asked for; the instructions alone say what is wanted
 
 "auto" begins with the schema and steps down at each refusal. The step that led to an answer is remembered, for prompts of that
-purpose: some servers know no schemas, others only refuse some. A server may also take the field and not heed it: whoever asks
-reads the answer with tolerance in any case.
+purpose: some servers know no schemas, others only refuse some. A server may also take the field and not heed it: instructions
+say the same in words, and whoever asks reads the answer with tolerance in any case.
 """
 
 from __future__ import annotations
