@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -198,6 +199,15 @@ def test_a_fault_that_passes_is_no_refusal_of_the_form(server: Server, status: i
 def test_words_that_are_no_json_come_through_where_a_server_takes_the_field_and_does_not_heed_it(server: Server) -> None:
     server.answers = [lambda handler, _: handler.send(200, b'{"choices": [{"message": {"content": "Sure! Here: {}"}}]}')]
     assert model(server).complete(PROMPT).text == "Sure! Here: {}"
+
+
+def test_many_threads_find_the_same_way(server: Server) -> None:
+    server.well = knowing("none")
+    asking = model(server)
+    with ThreadPoolExecutor(8) as threads:
+        assert {reply.text for reply in threads.map(asking.complete, [PROMPT] * 24)} == {'{"facts": []}'}
+    asking.complete(PROMPT)
+    assert forms(server)[-1] == "none"
 
 
 @pytest.mark.parametrize("told", ["no such model", "context length exceeded", "invalid api key", "quota"])
