@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.models.litellm_model import LiteLLMModel
     from bethink.models.openai import OpenAIEmbedder
     from bethink.models.openai_model import OpenAIModel
     from bethink.models.priced import priced
@@ -163,6 +164,7 @@ __all__ = [
     "Limits",
     "Line",
     "Listener",
+    "LiteLLMModel",
     "Member",
     "Memory",
     "Message",
@@ -290,6 +292,7 @@ _HOMES = {
     "profile": ("Profile", "ProfileEntry", "ProfilePreview"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "models.litellm_model": ("LiteLLMModel",),
     "models.openai": ("OpenAIEmbedder",),
     "models.openai_model": ("OpenAIModel",),
     "models.priced": ("priced",),

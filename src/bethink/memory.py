@@ -86,8 +86,8 @@ class Memory(LongTerm):
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, a function from text to
-            text, or a name such as "openai:MODEL" (`models.named`). None does without. By default it writes better summaries in
-            the background (`settings.refine`).
+            text, or a name such as "openai:MODEL" or "ollama:MODEL" (`models.named`). None does without. By default it writes
+            better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         redaction: replaces secrets and personal data by placeholders before anything is stored or indexed (see `Redaction`);
