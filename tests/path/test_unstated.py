@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bethink.bench.injection.attempts import attempts
 from bethink.errors import EmbeddingFailed, InvalidInput
 from bethink.insights import prototypes
 from bethink.insights.extract import extract
@@ -103,6 +104,12 @@ def test_a_saying_is_where_it_says_it_is(text: str) -> None:
     for saying in sayings([message], ()):
         straight = message.text[saying.start : saying.end]
         assert len(straight) == len(saying.text)
+
+
+def test_no_attempt_to_take_over_a_memory_is_looked_at() -> None:
+    # What a tool, a document, an assistant or somebody quoted says, in all the ways of `bench injection`.
+    texts = [(turn.by, turn.text) for attempt in attempts() for turn in attempt.turns]
+    assert [text for by, text in texts if found(text, role="tool" if by == "tool" else "user", external=by == "external")] == []
 
 
 # -- in the third person --------------------------------------------------------------------------------------------------

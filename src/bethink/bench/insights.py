@@ -183,7 +183,13 @@ def measured(case: Case, known: Labels, *, tokens: int, embedder: Embedder | Non
             EVIDENCE: against(drawn, evidence, said),
             OBSERVED: against(drawn, known.observations, said),
             SAME: against(drawn, known.observations, said, same_words=True),
-            CREDITED: credited(drawn, known.observations, Settings().citation_overlap or 1.0),
+            CREDITED: credited(
+                drawn,
+                known.observations,
+                Settings().citation_overlap or 1.0,
+                embedder=embedder,
+                nearness=Settings().citation_nearness or 1.0,
+            ),
         },
         held={name: held(asked, lines, size) for name, (lines, size) in blocks.items()},
     )

@@ -27,9 +27,10 @@ from bethink.insights.state.adding import add_up
 from bethink.insights.state.values import Entry
 from bethink.messages import Message
 from bethink.records import AnyRecord, Episode, Insight, Proposal, StateEntry, Summary
+from bethink.steps import cited
 from bethink.steps.derive import current_after, derive
 from bethink.steps.unstated import unstated
-from bethink.storage.base import Acquire, Change, Cursor, Due, Lease, Put, Read, Release, Retire, Scan, Scope
+from bethink.storage.base import Acquire, Change, Cite, Cursor, Due, Lease, Put, Read, Release, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -114,12 +115,13 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
     )
     episode = draw_episode(engine, namespace, thread_id, messages, through=through, now=now)
     meant = unstated(engine, thread, messages)
+    uses = cited.meant(engine, thread, messages)
     if settings.review:
         from bethink.insights.proposing import proposal_of, proposals
 
         proposed = [proposal_of(each, now=now) for each in (summary, episode) if each is not None]
         more = proposals(engine.insights(namespace), meant, now=now) if meant else ()
-        return _put(namespace, thread, [*more, *proposed], (), now)
+        return _put(namespace, thread, [*more, *proposed], (), now, uses)
     records: list[AnyRecord] = []
     if meant:
         from bethink.insights.reconcile import reconcile
@@ -144,16 +146,22 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
         gone = {episode.id, *[each.id for each in drawn]}
         kept = [each for each in current_episodes(engine, namespace) if each.id not in gone]
         retire += outgrown([*kept, episode], now=now, settings=settings)
-    return _put(namespace, thread, records, retire, now)
+    return _put(namespace, thread, records, retire, now, uses)
 
 
 def _put(
-    namespace: Namespace, thread: ThreadInfo, records: Sequence[AnyRecord], retire: tuple[Retire, ...], now: datetime
+    namespace: Namespace,
+    thread: ThreadInfo,
+    records: Sequence[AnyRecord],
+    retire: tuple[Retire, ...],
+    now: datetime,
+    uses: tuple[Cite, ...],
 ) -> Put:
     return Put(
         namespace=namespace,
         records=tuple(records),
         retire=retire,
+        cite=uses,
         cursor=Cursor(thread.thread_id, "reflected", thread.reflected_through, thread.tip),
         at=now,
     )
