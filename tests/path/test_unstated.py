@@ -271,6 +271,18 @@ def test_ending_twice_draws_once() -> None:
 
 
 @needs_minilm
+def test_reflecting_often_draws_what_reflecting_once_does() -> None:
+    texts = (UNREAD, "I live in Ghent.", "We raised money for the school with a bake sale.", "My brother is moving to Oslo.")
+    with remembered(MiniLM(), texts=()) as often, remembered(MiniLM(), texts=texts) as once:
+        for text in texts:
+            often.thread("t").add("user", text)
+            often.thread("t").end()
+        once.thread("t").end()
+        assert texts_of(often) == texts_of(once)
+        assert len(texts_of(once)) > 2
+
+
+@needs_minilm
 def test_forgetting_the_message_forgets_what_was_drawn() -> None:
     with remembered(MiniLM()) as memory:
         memory.thread("t").end()
