@@ -29,7 +29,7 @@ from bethink.insights.triggers import words as words_of
 from bethink.messages import Message, Trust
 from bethink.records import Importance, Insight, Polarity, Source, Topic
 
-__all__ = ["CORRECTION", "MAX_TEXT", "extract"]
+__all__ = ["CORRECTION", "MAX_TEXT", "bounded", "extract"]
 
 CORRECTION = "correction"
 """First part of the slot of a statement such as "it is Y, not X": `reconcile` looks up what it is about."""
@@ -93,7 +93,7 @@ def _insight(found: _Found, message: Message, thread_id: str, said: datetime, no
     speaker = message.name.strip() if message.name and message.name.strip() else ""
     shown = found.about or speaker
     subject = shown.casefold() or "user"
-    text = _bounded(f"{shown[:1].upper()}{shown[1:]}: {fact.text}" if shown else fact.text)
+    text = bounded(f"{shown[:1].upper()}{shown[1:]}: {fact.text}" if shown else fact.text)
     trust: Trust = message.trust
     return Insight(
         id=derived_id(said, "insight", subject, fact.slot, fact.value, fact.polarity),
@@ -113,7 +113,8 @@ def _insight(found: _Found, message: Message, thread_id: str, said: datetime, no
     )
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """`text` within `MAX_TEXT`, cut between words."""
     if len(text) <= MAX_TEXT:
         return text
     cut = text[: MAX_TEXT - 1]
