@@ -47,6 +47,7 @@ __all__ = [
     "item_of_message",
     "item_of_node",
     "item_of_record",
+    "items_of_hit",
     "items_of_summary",
     "line_from",
     "line_of",
@@ -159,7 +160,16 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
     )
 
 
-def items_of_summary(summary: Summary, section: SectionName, reason: str) -> tuple[Item, ...]:
+def items_of_hit(record: AnyRecord, reason: str, scores: Mapping[str, float]) -> tuple[Item, ...]:
+    """A recalled record as it is shown: a summary line by line, since messages it rests on may be recalled beside it."""
+    if isinstance(record, Summary):
+        return items_of_summary(record, "recalled", reason, scores)
+    return (item_of_record(record, "recalled", reason, scores),)
+
+
+def items_of_summary(
+    summary: Summary, section: SectionName, reason: str, scores: Mapping[str, float] | None = None
+) -> tuple[Item, ...]:
     return tuple(
         Item(
             section=section,
@@ -171,6 +181,7 @@ def items_of_summary(summary: Summary, section: SectionName, reason: str) -> tup
             trust=summary.trust,
             speaker=line.speaker,
             reason=reason,
+            scores=dict(scores or {}),
             sources=line.sources,
         )
         for index, line in enumerate(summary.lines)

@@ -15,7 +15,7 @@ from bethink.context import (
     Sources,
     compose,
     item_of_message,
-    item_of_record,
+    items_of_hit,
     pinned_tokens,
     receipt_for,
     render,
@@ -271,8 +271,9 @@ def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[
             )
             items.append(item)
         elif hit.id in records:
-            items.append(item_of_record(records[hit.id], "recalled", reason, hit.scores))
-    return items
+            items += items_of_hit(records[hit.id], reason, hit.scores)
+    # Lines of a summary fill what room is left: whole, it was passed over where it did not fit.
+    return [*[item for item in items if item.index < 0], *[item for item in items if item.index >= 0]]
 
 
 def _profile_reason(insight: Insight, score: float) -> str:
