@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -66,13 +67,14 @@ class _Found(msgspec.Struct, frozen=True):
     about: str = ""
 
 
-def extract(messages: Sequence[Message], *, thread_id: str, now: datetime) -> tuple[Insight, ...]:
+def extract(messages: Sequence[Message], *, thread_id: str, now: datetime, also: tuple[Rule, ...] = ()) -> tuple[Insight, ...]:
     """The insights that `messages` state, in the order of the messages and of the words.
 
     Args:
         messages: any messages; those that are no evidence are passed over. A message without a time counts as said at `now`.
         thread_id: the thread they stand in, for the sources.
         now: system time, aware.
+        also: rules that are tried before all others (see `domains.asked`).
 
     A fact said twice in one message comes once. `valid_from` is the time that the words name, meant from the message's own
     time, or else that time itself. Deterministic; linear in the messages, about 1 ms for each.
@@ -82,7 +84,7 @@ def extract(messages: Sequence[Message], *, thread_id: str, now: datetime) -> tu
         if message.role != "user" or message.external or not message.id:
             continue
         said = message.created_at or now
-        for item in _facts(message.text, said):
+        for item in _facts(message.text, said, also):
             insight = _insight(item, message, thread_id, said, now)
             found.setdefault((insight.id, message.id), insight)
     return tuple(found.values())
@@ -120,11 +122,13 @@ def _bounded(text: str) -> str:
     return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip(",;: ") + "…"
 
 
-def _facts(text: str, said: datetime) -> Iterator[_Found]:
+def _facts(text: str, said: datetime, also: tuple[Rule, ...]) -> Iterator[_Found]:
     """All facts of one message."""
     lowercase = text == text.lower()
+    rules = (*also, *RULES) if also else RULES
+    told = tuple([rule for rule in also if rule.told])
     corrected: set[int] = set()
-    for clause in clauses(text):
+    for clause in clauses(text, _words_of(also)):
         if clause.start in corrected:
             continue
         whole = list(_whole_sentence(clause)) if clause.first else []
@@ -132,11 +136,17 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
             corrected.add(clause.start)
         elif clause.first and (name := _greeting(clause, text)):
             yield _Found(name, clause.start, clause.end)
-        for fact in whole or _stated(clause, RULES, said, lowercase):
+        heard = rules if english.SELF.search(clause.text) else told
+        for fact in whole or _stated(clause, heard, said, lowercase):
             yield _Found(fact, clause.start, clause.end)
         if not whole:
             yield from _people(clause, said, lowercase)
     yield from _in_other_languages(text)
+
+
+@lru_cache(maxsize=32)
+def _words_of(rules: tuple[Rule, ...]) -> frozenset[str]:
+    return frozenset().union(*(rule.triggers for rule in rules))
 
 
 def _in_other_languages(text: str) -> Iterator[_Found]:
@@ -198,8 +208,6 @@ def _choice(words: str) -> str:
 def _stated(clause: Clause, rules: Sequence[Rule], said: datetime, lowercase: bool) -> list[_Fact]:
     """What the first rule that fits says of a clause, and the next one of its topic where that rule allows for it."""
     found: list[_Fact] = []
-    if not english.SELF.search(clause.text):
-        return found
     spoken = words_of(clause.text)
     for rule in rules:
         if rule.triggers and rule.triggers.isdisjoint(spoken):

@@ -119,7 +119,7 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
         return _put(namespace, thread, proposed, (), now)
     # Not what `Engine.known` holds: that would read all of history once more, since what was drawn has changed the records.
     insights = [record for record in engine.current(namespace, "insight") if isinstance(record, Insight)]
-    retire = archive(insights, now=now, settings=settings)
+    retire = archive(insights, now=now, settings=settings, template=engine.template)
     records: list[AnyRecord] = []
     if summary is not None:
         records.append(summary)
