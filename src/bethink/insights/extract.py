@@ -137,6 +137,8 @@ def _facts(text: str, said: datetime, also: tuple[Rule, ...]) -> Iterator[_Found
         elif clause.first and (name := _greeting(clause, text)):
             yield _Found(name, clause.start, clause.end)
         heard = rules if english.SELF.search(clause.text) else told
+        if told and english.FROM_NOW_ON.match(clause.before):
+            clause = msgspec.structs.replace(clause, text=f"from now on {clause.text}")
         for fact in whole or _stated(clause, heard, said, lowercase):
             yield _Found(fact, clause.start, clause.end)
         if not whole:
@@ -226,7 +228,7 @@ def _stated(clause: Clause, rules: Sequence[Rule], said: datetime, lowercase: bo
 def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime, lowercase: bool) -> Iterator[_Fact]:
     words = english.TRAILING.sub("", groups["value"])
     old = english.TRAILING.sub("", groups.get("old", ""))
-    replaces = rule.shape != "deed" or rule.topic == "decision"
+    replaces = rule.shape not in ("deed", "words") or rule.topic == "decision"
     if replaces and not old and (instead := english.INSTEAD.search(words)):
         words, old = words[: instead.start()], instead["old"]
     past, denied = bool(groups.get("past")), bool(groups.get("neg"))
@@ -288,7 +290,7 @@ def _fact(
     if rule.shape == "deed":
         shown, short = _deed(rule, value, verb, when)
     of = key(groups.get("of", ""))
-    slot = rule.slot.format(key=short, of=of, pair="|".join(sorted((short, key(old)))))
+    slot = rule.slot.format(key=short, name=english.VERSION.sub("", short), of=of, pair="|".join(sorted((short, key(old)))))
     says = rule.denies if negative and not past else f"no longer {rule.says}" if past else rule.says
     text = says.format(value=shown, of=groups.get("of", ""), verb=verb.casefold(), old=old).strip()
     if when is not None and rule.shape == "deed":
@@ -344,7 +346,7 @@ def _denied(
         of = (groups or {}).get("of", "")
         yield _Fact(
             topic=topic,
-            slot=slot.format(key=short, of=key(of)),
+            slot=slot.format(key=short, name=english.VERSION.sub("", short), of=key(of)),
             value=short,
             text=says.format(value=value.text, of=of, verb="").strip(),
             polarity="negative",

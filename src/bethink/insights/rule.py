@@ -35,7 +35,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         source: of `pattern`, which is compiled when a clause first needs it and matched at its start.
         triggers: a clause without one of these words does not match; empty: any may.
-        slot: with `{key}`, the value in its short form, and `{of}`.
+        slot: with `{key}`, the value in its short form, `{name}`, that without a version ("python" of "Python 3.12"), and `{of}`.
         says, denies: the record's text, with `{value}`, `{of}` and `{verb}`.
         shape: what its value may look like (see `extract`).
         many: a list ("peanuts and shellfish") is several facts.

@@ -103,8 +103,9 @@ def _items(words: str, rest: str) -> list[str]:
 
 
 def _continued(rest: str) -> list[str]:
-    """The rest of a list that the clause was cut in: "(hiking,) jazz, and cooking"."""
-    listed = re.match(r"((?:[\w'-]+(?: [\w'-]+)?, )*)(?:and|or) ([\w'-]+(?: [\w'-]+)?)$", rest)
+    """The rest of a list that the clause was cut in: "(hiking,) jazz, and cooking", "(peanuts,) eggs and shellfish"."""
+    item = r"(?!(?:and|or) )[\w'-]+(?: (?!(?:and|or) )[\w'-]+)?"
+    listed = re.match(rf"((?:{item}, )*(?:{item} )?)(?:and|or) ({item})$", rest)
     if listed is None:
         return []
     items = [*(item.strip() for item in listed[1].split(",")), listed[2]]

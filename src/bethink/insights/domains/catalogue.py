@@ -118,14 +118,14 @@ CODING_AGENT = ProfileTemplate(
     name="coding_agent",
     about="How somebody wants code to be written: what he told to do or never to do, conventions, languages, tools, decisions.",
     instructions=True,
-    size=30,
+    size=34,
     sections=(
         TemplateSection(name="instructions", slots=("instruction",), limit=8),
         TemplateSection(name="requirements", slots=("requirement", "legal"), limit=3),
         TemplateSection(name="conventions", slots=("convention",), limit=6),
-        TemplateSection(name="languages", slots=("uses",), words=_words(LANGUAGES), limit=3),
-        TemplateSection(name="frameworks", slots=("uses",), words=_words(FRAMEWORKS), limit=3),
-        TemplateSection(name="tools", slots=("uses", "platform"), limit=4),
+        TemplateSection(name="languages", slots=("uses",), words=_words(LANGUAGES), limit=5),
+        TemplateSection(name="frameworks", slots=("uses",), words=_words(FRAMEWORKS), limit=4),
+        TemplateSection(name="tools", slots=("uses", "platform"), limit=5),
         TemplateSection(name="decisions", topics=("decision",), limit=3),
     ),
 )

@@ -26,7 +26,7 @@ __all__ = ["object_of", "template_of_class"]
 _T = TypeVar("_T")
 _METADATA = "profile"
 _FITTING = (
-    "use str, int, float, bool, a Literal or Enum of texts, or a list or tuple of one of these; with None for what may be unknown"
+    "use str, int, float, bool, a Literal or Enum of texts, or a list or tuple of one of these, with None for what is unknown"
 )
 _PLAIN: dict[object, AnswerKind] = {str: "text", int: "integer", float: "number", bool: "flag"}
 

@@ -22,17 +22,18 @@ OPTIONS = ("title", "slots", "topics", "words", "asks", "limit", "pinned", "pola
 """What a field may say of itself: attributes of the `TemplateSection` that it becomes."""
 
 _LISTS = ("slots", "topics", "words", "asks")
+_FAVOURITE = re.compile(r"favou?rite_(?P<of>\w+)")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 _SLOT_OF = {
-    **{name: "residence" for name in ("city", "home", "location", "lives_in", "place", "hometown")},
-    **{name: "employer" for name in ("company", "works_at", "workplace")},
-    **{name: "job" for name in ("occupation", "profession", "role")},
-    **{name: "name" for name in ("first_name", "full_name")},
-    **{name: "likes" for name in ("likes", "interests", "hobbies")},
-    **{name: "speaks" for name in ("spoken_languages", "speaks")},
-    **{name: "medication" for name in ("medications", "medicines", "drugs")},
-    **{name: "medical" for name in ("conditions", "illnesses")},
-    **{name: "uses" for name in ("tools", "tech_stack", "stack")},
+    **dict.fromkeys(("city", "home", "location", "lives_in", "place", "hometown"), "residence"),
+    **dict.fromkeys(("company", "works_at", "workplace"), "employer"),
+    **dict.fromkeys(("occupation", "profession", "role"), "job"),
+    **dict.fromkeys(("first_name", "full_name"), "name"),
+    **dict.fromkeys(("likes", "interests", "hobbies"), "likes"),
+    **dict.fromkeys(("spoken_languages", "speaks"), "speaks"),
+    **dict.fromkeys(("medications", "medicines", "drugs"), "medication"),
+    **dict.fromkeys(("conditions", "illnesses"), "medical"),
+    **dict.fromkeys(("tools", "tech_stack", "stack"), "uses"),
     "devices": "product",
     "marital_status": "marital",
     "shoe_size": "size:shoe",
@@ -82,6 +83,8 @@ def _by_name(name: str, holds: Holds, where: str) -> dict[str, Any]:
         return {"slots": (_SLOT_OF[snake],)}
     if snake in _DENIED:
         return {"slots": (_DENIED[snake],), "polarity": "negative"}
+    if favourite := _FAVOURITE.match(snake):
+        return {"slots": (f"favourite:{favourite['of'].replace('_', ' ')}",)}
     slots = known_slots()
     for form in _forms(snake):
         if form in slots:

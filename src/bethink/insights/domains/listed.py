@@ -16,7 +16,7 @@ TOOLS = (
     "pytest,unittest,jest,vitest,mocha,playwright,cypress,selenium,junit,rspec,hypothesis,ruff,black,flake8,pylint,mypy,pyright,eslint,prettier,biome,clippy,rustfmt,gofmt,poetry,uv,pip,pipenv,conda,npm,pnpm,yarn,bun,"
     "cargo,maven,gradle,bazel,make,cmake,docker,docker compose,podman,kubernetes,helm,terraform,ansible,github actions,gitlab ci,circleci,jenkins,git,github,gitlab,bitbucket,postgres,postgresql,mysql,mariadb,sqlite,"
     "mongodb,redis,kafka,rabbitmq,elasticsearch,snowflake,bigquery,aws,gcp,azure,vercel,netlify,heroku,fly.io,cloudflare workers,vim,neovim,emacs,vs code,vscode,pycharm,intellij,sentry,datadog,grafana,prometheus,"
-    "openapi,graphql,grpc,protobuf,sphinx,mkdocs,storybook,webpack,vite,esbuild,celery,airflow,dbt,nginx,nix"
+    "openapi,graphql,grpc,protobuf,sphinx,mkdocs,storybook,webpack,vite,esbuild,node,node.js,deno,celery,airflow,dbt,nginx,nix"
 )
 LEARNING = "studying,learning,taking,preparing for,training for"
 """What somebody does who learns: verbs of `doing` and `plan` insights."""

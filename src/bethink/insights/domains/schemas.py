@@ -1,8 +1,8 @@
 """A JSON Schema as a template, and a profile as its object: a dict that the schema is true of.
 
 An object whose properties are sections, each a string (with an `enum` or without), integer, number or boolean, or an array of
-one of these. What a property takes is said by its name, or by `"x-profile": {...}` (see `fields`). A keyword that would promise more
-than memory can keep, such as a pattern or a minimum, is refused rather than passed over.
+one of these. What a property takes is said by its name, or by `"x-profile": {...}` (see `fields`). A keyword that would
+promise more than memory can keep, such as a pattern or a minimum, is refused rather than passed over.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
                           ─▶ holds: lines, or typed answers
 
 An insight is in one section at most: in the one whose claim is the most particular. A slot is more so than a topic, a longer
-slot than a shorter, and a claim with words than one without. Two claims of the same thing are refused, since nobody could say which
-holds.
+slot than a shorter, and a claim with words than one without. Two claims of the same thing are refused, since nobody could
+say which holds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
     """What the values of a section are.
 
     Attributes:
-        kind: `"line"`, what an insight says ("allergic to nuts"); `"text"`, its answer alone ("nuts"); `"choice"`, the answer as
-            one of `choices`; `"integer"` and `"number"`, the first number of the answer; `"flag"`, whether it is affirmed.
+        kind: `"line"`, what an insight says ("allergic to nuts"); `"text"`, its answer alone ("nuts"); `"choice"`, the answer
+            as one of `choices`; `"integer"` and `"number"`, the first number of the answer; `"flag"`, whether it is affirmed.
         many: any number of values, or one, that of the insight kept best.
         choices: of the kind "choice" alone.
     """
@@ -83,7 +83,7 @@ class TemplateSection(msgspec.Struct, frozen=True, kw_only=True):
         asks: what is to be listened for besides: `"shoe size"` finds "my shoe size is 42", in a slot of its own. It is while a
             memory is opened with the template (see `Memory`).
         limit: at most so many insights; None for as many as the whole profile has room for.
-        pinned: they are kept whatever they score, all of them, and stand first. Only slots can be: a topic is too much to promise.
+        pinned: they are kept whatever they score, all of them, and stand first. Only slots can be: a topic is too much.
         polarity: only what is affirmed, or only what is denied; None takes both.
         holds: what its values are.
 
