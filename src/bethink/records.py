@@ -85,6 +85,10 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     speaker: str = ""
 
 
+_ARCHIVED = "archived"
+"""How the reason of what was retired for want of room begins."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """What all long-term records share.
 
@@ -126,6 +130,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     def at(self) -> datetime:
         """The time by which it is found: when the system came to know it, and of an episode, when the work ended."""
         return self.recorded_at
+
+    @property
+    def archived(self) -> bool:
+        """Whether it was retired for want of room, and nothing took its place."""
+        return not self.current and self.superseded_by is None and self.reason.startswith(_ARCHIVED)
 
     @property
     def current(self) -> bool:

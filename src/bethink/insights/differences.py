@@ -17,10 +17,7 @@ import msgspec
 from bethink.records import AnyRecord, Insight, Proposal, Source, StateEntry
 from bethink.storage.base import Version
 
-__all__ = ["ARCHIVED", "Changed", "Diff", "HistoryEntry", "HistoryEvent", "chain", "difference", "story"]
-
-ARCHIVED = "archived"
-"""How the reason of what left a profile for want of room begins."""
+__all__ = ["Changed", "Diff", "HistoryEntry", "HistoryEvent", "chain", "difference", "story"]
 
 
 class HistoryEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,7 +97,7 @@ def difference(before: Iterable[AnyRecord], after: Iterable[AnyRecord], *, since
         if last is not None:
             changed.append(Changed(former, last, record.reason))
         else:
-            (archived if record.reason.startswith(ARCHIVED) else retired).append(record)
+            (archived if record.archived else retired).append(record)
     replaced = {each.new.id for each in changed}
     new = [record for record in now.values() if record.current and record.id not in replaced]
     return Diff(
