@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -317,12 +318,15 @@ def test_a_context_shows_the_sections_of_the_template_and_safety_first() -> None
     assert "lives in Porto" not in block[: shown[-1]]
 
 
-def test_a_context_by_a_template_is_replayed_byte_for_byte() -> None:
-    memory = opened("healthcare")
-    thread = memory.thread("t")
-    thread.add("user", "I'm allergic to penicillin. I prefer plain explanations. What can I take?", created_at=AT)
-    context = thread.context(budget=900)
-    assert memory.replay(context.receipt_id).to_bytes() == context.to_bytes()
+def test_a_context_by_a_template_is_replayed_byte_for_byte_whatever_template_is_in_use_by_then(tmp_path: Path) -> None:
+    said = "I'm allergic to penicillin. I prefer plain explanations. What can I take?"
+    with Memory(tmp_path / "a.db", embedder=None, clock=FrozenClock(AT), profile="healthcare") as memory:
+        memory.thread("t").add("user", said, created_at=AT)
+        context = memory.thread("t").context(budget=900)
+        assert "allergies, 2026-03-02:" in context.text
+    with Memory(tmp_path / "a.db", embedder=None, clock=FrozenClock(AT)) as memory:
+        assert memory.replay(context.receipt_id).to_bytes() == context.to_bytes()
+        assert memory.check() == []
 
 
 @pytest.mark.anyio

@@ -100,7 +100,7 @@ def schema(**properties: Any) -> dict[str, Any]:
 
 UNMET: list[tuple[Callable[[], Any], str]] = [
     # sections
-    (lambda: section(name="a b"), "section.name: no identifier"),
+    (lambda: section(name="a b"), "section.name: no name"),
     (lambda: section(title="<b>"), r"section 'a'.title: not fit for a heading"),
     (lambda: section(topics=("mood",), slots=()), r"section 'a'.topics: 1 unknown kind"),
     (lambda: section(slots=()), "section 'a': nothing that it takes"),
@@ -469,6 +469,7 @@ PATIENT = {
         "allergies": {"type": "array", "items": {"type": "string"}, "x-profile": {"slots": ["allergy"], "pinned": True}},
         "diet": {"enum": ["vegan", "vegetarian", None], "type": ["string", "null"]},
         "likes": {"type": "array", "maxItems": 1, "items": {"type": "string"}},
+        "shoe-size": {"type": "integer"},
         "insuranceNumber": {"type": "string", "description": "as on the card"},
     },
 }
@@ -478,7 +479,14 @@ def test_a_json_schema_is_filled_so_that_it_is_true_of_what_comes_out() -> None:
     memory = having_heard(*SAID, "My insurance number is A-17.", template=PATIENT)
     found = memory.profile().to(PATIENT)
     assert found.pop("likes") in (["hiking"], ["jazz"])
-    assert found == {"name": "Ana Souza", "age": 34, "allergies": ["nuts"], "diet": "vegan", "insuranceNumber": "A-17"}
+    assert found == {
+        "name": "Ana Souza",
+        "age": 34,
+        "allergies": ["nuts"],
+        "diet": "vegan",
+        "shoe-size": 42,
+        "insuranceNumber": "A-17",
+    }
 
 
 def test_a_property_that_nothing_fills_is_null_where_the_schema_has_that_and_else_not_there() -> None:

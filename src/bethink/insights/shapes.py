@@ -115,6 +115,8 @@ def _continued(rest: str) -> list[str]:
 def _fits(words: str, shape: Shape, lowercase: bool) -> bool:
     if not words or len(words.split()) > _LONGEST[shape] or not any(character.isalnum() for character in words):
         return False
+    if words.casefold() in english.DETERMINERS:
+        return False
     if shape == "thing":
         return (
             not english.NO_THING.match(words)

@@ -2,7 +2,7 @@
 
 options        {"slots": ["residence"]}, or topics or asks: as they say
 known names    `city`, `hobbies`, a slot, a kind, a section of a template
-any other      what the name says is listened for: `shoe_size` is "my shoe size is 42"
+any other      what the name says is listened for: `coffee_order` is "my coffee order is ..."
 """
 
 from __future__ import annotations

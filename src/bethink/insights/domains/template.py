@@ -75,7 +75,7 @@ class TemplateSection(msgspec.Struct, frozen=True, kw_only=True):
     """One part of a profile, and what of it.
 
     Attributes:
-        name: an identifier, such as `"treatment_preferences"`.
+        name: such as `"treatment_preferences"`: letters, digits, "_" and "-".
         title: as a context shows it; by default the name with spaces.
         slots: of the insights that it takes: `"residence"`, or `"allergy"` for every `"allergy:..."`.
         topics: likewise; what no section takes by its slot.
@@ -103,9 +103,10 @@ class TemplateSection(msgspec.Struct, frozen=True, kw_only=True):
     holds: Holds = Holds()
 
     def __post_init__(self) -> None:
-        field = f"section {self.name!r}" if isinstance(self.name, str) and self.name.isidentifier() else "section.name"
-        if field == "section.name":
-            raise InvalidInput(field, "no identifier", 'name it in letters, digits and "_", such as "treatment_preferences"')
+        if not (isinstance(self.name, str) and self.name.replace("-", "_").isidentifier()):
+            fix = 'name it in letters, digits, "_" and "-", such as "treatment_preferences"'
+            raise InvalidInput("section.name", "no name that can be written in an error", fix)
+        field = f"section {self.name!r}"
         if len(self.title) > _LONGEST_TITLE or not _UNFIT.isdisjoint(self.title) or not self.title.isprintable():
             fix = f"give one line of at most {_LONGEST_TITLE} characters, without any of <>[]:"
             raise InvalidInput(f"{field}.title", "not fit for a heading", fix)
@@ -136,7 +137,7 @@ class TemplateSection(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shown(self) -> str:
         """Its title."""
-        return self.title or self.name.replace("_", " ")
+        return self.title or self.name.replace("_", " ").replace("-", " ")
 
     @property
     def most(self) -> int | None:
