@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
         "bethink profile --user mara --preview 30",
         "bethink profile --user mara --as-of 2026-03-01",
         "bethink profile --template healthcare --user mara",
-        "bethink profile --template patient.json --user mara --json   # a JSON Schema, filled",
+        "bethink profile --template patient.json --user mara --json",
         "bethink profile --subject tom --user mara --json",
     )(profile)
 

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         "templates",
         "bethink templates",
         "bethink templates healthcare",
-        "bethink templates patient.json               # whether a JSON Schema can be met, and how",
+        "bethink templates patient.json       # whether a JSON Schema can be met",
         "BETHINK_PROFILE=healthcare bethink import chat.json --user mara",
     )(templates)
 
