@@ -25,13 +25,14 @@ class HistoryEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     Attributes:
         at: system time.
-        what: it came to be known, was said again by further sources, stopped being current, or is current again.
+        what: it came to be known, was said again by further sources, stopped being current, is current again, was pinned, or
+            was let go.
         reason, superseded_by: of "retired".
         sources: of "recorded" and "restated", what it came from; without those that have been forgotten.
     """
 
     at: datetime
-    what: Literal["recorded", "restated", "retired", "returned"]
+    what: Literal["recorded", "restated", "retired", "returned", "pinned", "unpinned"]
     reason: str = ""
     superseded_by: str | None = None
     sources: tuple[Source, ...] = ()
@@ -160,6 +161,8 @@ def _add(
         events.append(HistoryEvent(at=at, what="retired", reason=reason, superseded_by=by))
     elif closed is None and was.get("retired_at") is not None:
         events.append(HistoryEvent(at=at, what="returned"))
+    if was is not _OPEN and was.get("pinned", False) != became.get("pinned", False):
+        events.append(HistoryEvent(at=at, what="pinned" if became.get("pinned") else "unpinned"))
 
 
 def chain(records: Iterable[AnyRecord], *, record_id: str = "", subject: str = "", slot: str = "") -> list[AnyRecord]:

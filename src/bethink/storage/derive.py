@@ -31,7 +31,7 @@ from datetime import datetime
 
 import msgspec
 
-from bethink.errors import InvalidInput
+from bethink.errors import Conflict, InvalidInput
 from bethink.ids import derived_id
 from bethink.messages import Message
 from bethink.records import (
@@ -41,6 +41,7 @@ from bethink.records import (
     ItemVersion,
     Line,
     Node,
+    Note,
     Proposal,
     Receipt,
     Source,
@@ -58,6 +59,7 @@ __all__ = [
     "refuse_item",
     "rehomed",
     "reopened",
+    "repinned",
     "speaker_of",
     "states_within",
     "summary_without",
@@ -323,6 +325,21 @@ def refuse_item(record: AnyRecord) -> None:
     """Raise for a version of an item, where a record is put, retired or cited: its key and its history would not know of it."""
     if isinstance(record, ItemVersion):
         raise InvalidInput("records", "a version of an item", "items are put and removed by their keys")
+
+
+def repinned(record: AnyRecord, *, pinned: bool) -> AnyRecord:
+    """A record pinned, or let go.
+
+    Raises:
+        InvalidInput: it is of a kind that no profile, context or archiving asks whether it is pinned.
+        Conflict: it is to be pinned and is no longer current.
+    """
+    refuse_item(record)
+    if not isinstance(record, Note | Insight | Episode):
+        raise InvalidInput("record", f"of kind {record.kind!r}", "pin a note, an insight or an episode")
+    if pinned and not record.current:
+        raise Conflict(f"record {record.id!r} is no longer current ({record.reason or 'retired'}) — pin what took its place")
+    return record if record.pinned == pinned else msgspec.structs.replace(record, pinned=pinned)
 
 
 def thread_of(record: AnyRecord) -> str | None:
