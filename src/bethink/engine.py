@@ -14,6 +14,7 @@ import msgspec
 from bethink.compaction.talk import Talk
 from bethink.context import FoldedLines, Lines
 from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
+from bethink.insights.domains.template import ProfileTemplate
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
@@ -163,8 +164,10 @@ class Engine:
         limits: Limits = NO_LIMITS,
         for_model: str = "",
         redaction: Redaction | None = None,
+        template: ProfileTemplate | None = None,
     ) -> None:
         self.store = store
+        self.template = template
         self.redaction = redaction
         self.clock = clock
         self.counter = CachedCounter(counter or counter_for(for_model))

@@ -41,7 +41,8 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the retention score (see `insights.retention`).
 
     `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight. What is
-    pinned, and constraints whose slot begins with one of `exempt`, are kept whatever they score.
+    pinned, constraints whose slot begins with one of `exempt`, and whatever stands in one of the slots `kept`, is kept whatever
+    it scores.
     """
 
     base_decay: timedelta = timedelta(days=30)
@@ -50,7 +51,8 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 1.5
     medium: float = 1.0
     low: float = 0.8
-    exempt: tuple[str, ...] = ("allergy", "intolerance", "medical", "legal")
+    exempt: tuple[str, ...] = ("allergy", "intolerance", "medical", "medication", "legal")
+    kept: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.base_decay <= timedelta():

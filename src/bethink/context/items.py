@@ -106,7 +106,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line that may go into the memory block, and why.
 
     `changed`/`changed_by`: what has since taken the place of something this line says, and the id of that record. The line is
-    shown with it, so that old words are not read as the present state.
+    shown with it, so that old words are not read as the present state. `group`: the part of a profile that it stands in, as its
+    heading has it.
     """
 
     section: SectionName
@@ -123,6 +124,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sources: tuple[str, ...] = ()
     changed: str = ""
     changed_by: str = ""
+    group: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
@@ -130,7 +132,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         tokens: of the line; in a block (see `headed`) with those of a heading that it stands first under.
-        heading: of the day on which it was said; `heading_tokens` of that line alone.
+        heading: of the day on which it was said, and of its group; `heading_tokens` of that line alone.
     """
 
     item: Item
@@ -290,9 +292,10 @@ def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, cha
     return f"{line} [mem:{handle(thing_id)}]" if of == "record" else line.rstrip()
 
 
-def heading_of(at: datetime) -> str:
-    """The line that what was said on a day stands under."""
-    return f"{at.date().isoformat()}:"
+def heading_of(at: datetime, group: str = "") -> str:
+    """The line that what was said on a day stands under, of one group where there are some: "allergies, 2023-05-08:"."""
+    day = at.date().isoformat()
+    return f"{plain(group)}, {day}:" if group else f"{day}:"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
@@ -303,7 +306,7 @@ def shown(item: Item, counter: TokenCounter) -> Shown:
 def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
     """The same with its line, which is known."""
     tokens = _tokens(line, counter)
-    heading = heading_of(item.at)
+    heading = heading_of(item.at, item.group)
     named = ReceiptLine(
         section=item.section,
         of=item.of,
@@ -314,6 +317,7 @@ def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
         cut=item.cut,
         changed_by=item.changed_by,
         scores=item.scores,
+        group=item.group,
     )
     return Shown(item, line, tokens, named, heading, _tokens(heading, counter))
 

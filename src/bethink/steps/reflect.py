@@ -128,11 +128,11 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
 
         changes = reconcile(known := engine.insights(namespace), meant, now=now)
         records += changes.records
-        retire = changes.retire + archive(current_after(known, changes), now=now, settings=settings)
+        retire = changes.retire + archive(current_after(known, changes), now=now, settings=settings, template=engine.template)
     else:
         # Not what `Engine.known` holds: that would read all of history once more, since what was drawn has changed the records.
         insights = [record for record in engine.current(namespace, "insight") if isinstance(record, Insight)]
-        retire = archive(insights, now=now, settings=settings)
+        retire = archive(insights, now=now, settings=settings, template=engine.template)
     if summary is not None:
         records.append(summary)
         retire += replaced(_former(engine, namespace, thread_id), summary, now)
