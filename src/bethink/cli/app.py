@@ -27,6 +27,7 @@ from bethink.cli.commands import (
     review,
     state,
     summaries,
+    templates,
     threads,
     transfer,
     usage,
@@ -102,6 +103,7 @@ summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)
+templates.register(app)
 keeping.register(app)
 past.register(app)
 review.register(app)
