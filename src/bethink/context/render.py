@@ -314,4 +314,4 @@ def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Meas
         item = item_of_record(record, section, line.reason, line.scores)
         return msgspec.structs.replace(item, group=line.group) if line.group else item
     assert isinstance(record, Summary), "only a summary is shown line by line"
-    return items_of_summary(record, section, line.reason)[line.index]
+    return items_of_summary(record, section, line.reason, line.scores)[line.index]
