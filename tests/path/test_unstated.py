@@ -278,7 +278,7 @@ def test_what_a_template_listens_for_is_left_to_it() -> None:
     with Memory(store=store, embedder=MiniLM(), clock=clock, profile=listens) as memory:
         memory.thread("t").add("user", "My day job is fixing old bicycles.")
         memory.thread("t").end()
-        assert texts_of(memory) == ["day job: fixing old bicycles"]
+        assert [record.text for record in memory.records("insight")] == ["day job: fixing old bicycles"]
 
 
 @needs_minilm
