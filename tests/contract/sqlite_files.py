@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bethink.messages import Message
-from bethink.storage.base import (
-    Append,
-    Read,
-    Scope,
-    Store,
-)
+from bethink.storage.base import Append, Read, Scope, Store
 from bethink.storage.sqlite import SqliteStore
 from bethink.storage.sqlite.driver import Driver
 from bethink.storage.sqlite.queries import q

@@ -15,23 +15,10 @@ import pytest
 from hypothesis import settings
 from tests.contract.sqlite_files import AT, EVERYTHING, NS, add, opened, texts
 
-from bethink.errors import (
-    CorruptStore,
-    InvalidInput,
-    StoreBusy,
-    StoreError,
-)
+from bethink.errors import CorruptStore, InvalidInput, StoreBusy, StoreError
 from bethink.messages import Message, ToolCall
 from bethink.records import Note
-from bethink.storage.base import (
-    Append,
-    Forget,
-    Put,
-    Read,
-    Scan,
-    Scope,
-    Store,
-)
+from bethink.storage.base import Append, Forget, Put, Read, Scan, Scope, Store
 from bethink.storage.sqlite import SqliteStore, lexicon, tail, threads
 from bethink.storage.sqlite.driver import Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q

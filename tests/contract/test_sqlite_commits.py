@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.sqlite_files import EVERYTHING, add, opened
+from tests.contract.sqlite_files import EVERYTHING, add, opened, texts
 
-from bethink.errors import (
-    NotFound,
-)
+from bethink.errors import NotFound, StoreClosed
 from bethink.storage.sqlite import SqliteStore
 from bethink.storage.sqlite.connection import Durability, Options
 from bethink.storage.sqlite.driver import Database

@@ -10,21 +10,11 @@ from typing import Any
 import pytest
 from tests.contract.sqlite_files import AT, EVERYTHING, NS, add, opened, unsettled
 
-from bethink.errors import (
-    StoreBusy,
-)
+from bethink.errors import StoreBusy
 from bethink.messages import Message
 from bethink.records import Note
 from bethink.retrieval.terms import index_terms
-from bethink.storage.base import (
-    Append,
-    Forget,
-    Found,
-    Put,
-    Scan,
-    Scope,
-    Search,
-)
+from bethink.storage.base import Append, Forget, Found, Put, Scan, Scope, Search
 from bethink.storage.sqlite import SqliteStore, lexicon, tail
 from bethink.testing.doubles import HashEmbedder
 
