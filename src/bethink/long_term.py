@@ -6,20 +6,21 @@ pending ─▶ approve, reject                 changes ─▶ undo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
+from bethink.insights.domains.given import GivenTemplate, template_from
 from bethink.messages import Trust
-from bethink.profile import Profile, entries_of
+from bethink.profile import Profile, profile_of
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind
 from bethink.retrieval.filters import Where, filter_of
 from bethink.steps import past
 from bethink.steps import undo as undoing
 from bethink.steps.reflect import catch_up
-from bethink.storage.base import Change, Cite, Get, Put, Scope
+from bethink.storage.base import Change, Cite, Get, Pin, Put, Scope
 from bethink.values import Namespace, check_id, check_json, check_text, utc
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class LongTerm:
         trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
-        """Keep a text. Returns the note, searchable from now on; `pinned` puts it into every context.
+        """Keep a text. Returns the note as stored, searchable from now on; `pinned` puts it into every context.
 
         Args:
             metadata: JSON of your own, given back with it.
@@ -80,10 +81,7 @@ class LongTerm:
             pinned=pinned,
             metadata=dict(metadata or {}),
         )
-        if self._engine.redaction is not None:
-            note = self._engine.redaction.record(note)
-        self._engine.keep(self._namespace, note)
-        return note
+        return self._engine.keep(self._namespace, note)
 
     def store_episode(
         self,
@@ -177,35 +175,48 @@ class LongTerm:
         catch_up(self._engine, self._namespace)
         return find_episodes(self._engine, Scope(self._namespace, below), task, k, chosen)
 
-    def profile(self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None) -> Profile:
+    def profile(
+        self,
+        subject: str = "user",
+        *,
+        template: GivenTemplate | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+    ) -> Profile:
         """What is currently known about somebody: `"user"`, or a speaker's or third person's name.
 
         Insights are first drawn from messages that none have been drawn from yet; not so for a question `as_of` a time.
 
         Args:
+            template: lays it out in sections: a name ("healthcare"), a `ProfileTemplate`, a dataclass or a JSON Schema; by
+                default that of the memory, if it has one. One of this call alone chooses among what is known: what it asks for
+                besides is listened for by a memory that is opened with it.
             as_of: the profile as it would have been shown at that time: what was known, scored as it was used by then, within
                 the bound of today's settings. What was forgotten since stays forgotten.
             valid_at: what was true in the world at that time, as far as is known: superseded insights too.
 
         Raises:
-            InvalidInput: a naive time, or an `as_of` that is yet to come.
+            InvalidInput: a naive time, or an `as_of` that is yet to come; a template that cannot be met.
         """
-        from bethink.insights.retention import beyond, select_profile
-
+        engine = self._engine
+        if template is None:
+            chosen = engine.template
+        else:
+            chosen = template_from(template)
+            chosen.check_room(chosen.bound(engine.settings), "settings.profile_size")
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
             catch_up(self._engine, self._namespace)
-        if not asked.is_now:
-            held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
-            at, kept = asked.as_of or self._engine.clock.now(), self._engine.settings
-            return Profile(subject.casefold(), entries_of(held), (), at, kept.profile_size, kept.retention)
-        known = [
-            insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
-        ]
-        now, settings = self._engine.clock.now(), self._engine.settings
-        chosen = select_profile(known, now=now, settings=settings)
-        rest = beyond(known, now=now, settings=settings)
-        return Profile(subject.casefold(), entries_of(chosen), entries_of(rest), now, settings.profile_size, settings.retention)
+        whose = subject.casefold()
+        if asked.is_now:
+            known = [insight for insight in engine.insights(self._namespace, current=True) if insight.subject == whose]
+            return profile_of(
+                whose, known, now=engine.clock.now(), settings=engine.settings, template=chosen, own=engine.template
+            )
+        held = past.held_at(engine, self._namespace, asked, whose)
+        now = asked.as_of or engine.clock.now()
+        known = list(held.values())
+        return profile_of(whose, known, now=now, settings=engine.settings, template=chosen, own=engine.template, then=True)
 
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         """Long-term records, oldest first; with `current=False` also those that were superseded or archived.
@@ -229,6 +240,34 @@ class LongTerm:
         now = self._engine.clock.now()
         ids = [self._record_id(given) for given in record_ids]
         self._engine.store.put(Put(namespace=self._namespace, at=now, cite=tuple(Cite(found, now) for found in ids)))
+        return self._records_named(ids)
+
+    def pin(self, *records: str) -> list[AnyRecord]:
+        """Keep records in view until they are let go: a note is in every context, an insight in every context and profile
+        whatever it scores, an episode is never archived. Takes ids or short marks; returns the records. Pinning again changes
+        nothing. A newer statement takes the place of a pinned insight as of any other, and is not pinned by that.
+
+        Raises:
+            NotFound: no such record here, or a mark that fits several.
+            Conflict: one is no longer current.
+            InvalidInput: one is no note, insight or episode.
+
+        What is pinned takes room: `context` raises when it does not fit (`BudgetError`, or `Limits.memory_tokens`).
+        """
+        return self._pin(records, pinned=True)
+
+    def unpin(self, *records: str) -> list[AnyRecord]:
+        """Let pinned records go: from now on they are shown and kept by their scores. See `pin`; takes retired ones too."""
+        return self._pin(records, pinned=False)
+
+    def _pin(self, records: Sequence[str], *, pinned: bool) -> list[AnyRecord]:
+        now = self._engine.clock.now()
+        ids = [self._record_id(given) for given in records]
+        pins = tuple([Pin(found, pinned) for found in ids])
+        self._engine.store.put(Put(namespace=self._namespace, at=now, pin=pins))
+        return self._records_named(ids)
+
+    def _records_named(self, ids: Sequence[str]) -> list[AnyRecord]:
         fetched = self._engine.store.get(Get(scope=Scope(self._namespace), records=tuple(ids)))
         by_id = {stored.record.id: stored.record for stored in fetched.records}
         return [by_id[found] for found in ids]
@@ -237,11 +276,8 @@ class LongTerm:
         mark = check_id(given, "record id").removeprefix("[").removesuffix("]").removeprefix("mem:")
         if len(mark) >= 32:
             return mark
-        found = [
-            stored.record.id
-            for stored in self._engine.records(Scope(self._namespace), current=False)
-            if stored.record.id.endswith(mark)
-        ]
+        fetched = self._engine.store.get(Get(scope=Scope(self._namespace), endings=(mark,)))
+        found = [stored.record.id for stored in fetched.records if stored.record.kind != "item"]
         if len(found) != 1:
             raise NotFound(f"{len(found) or 'no'} records here end in {mark!r} — give the whole id")
         return found[0]

@@ -23,6 +23,8 @@ from typing_extensions import Self
 
 from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput
+from bethink.insights.domains.given import GivenTemplate, template_from
+from bethink.insights.domains.template import applied
 from bethink.limits import NO_LIMITS, Limits
 from bethink.long_term import LongTerm
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
@@ -86,8 +88,8 @@ class Memory(LongTerm):
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, a function from text to
-            text, or a name such as "openai:MODEL" (`models.named`). None does without. By default it writes better summaries in
-            the background (`settings.refine`).
+            text, or a name such as "openai:MODEL" or "ollama:MODEL" (`models.named`). None does without. By default it writes
+            better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         redaction: replaces secrets and personal data by placeholders before anything is stored or indexed (see `Redaction`);
@@ -95,10 +97,12 @@ class Memory(LongTerm):
         listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
+        profile: how profiles are laid out, and what is listened for besides: the name of a template ("healthcare"), a
+            `ProfileTemplate`, a dataclass or a JSON Schema (see docs/profiles.md).
 
     Raises:
         SchemaError, CorruptStore: the file is of a newer version, of somebody else, or damaged.
-        InvalidInput: the language model is none, or asynchronous.
+        InvalidInput: the language model is none, or asynchronous; the template cannot be met.
     """
 
     def __init__(
@@ -119,6 +123,7 @@ class Memory(LongTerm):
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
+        profile: GivenTemplate | None = None,
     ) -> None:
         from bethink.engine import Engine
         from bethink.models.language import as_model
@@ -130,17 +135,20 @@ class Memory(LongTerm):
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
         check_text(for_model, "for_model")
+        template = None if profile is None else template_from(profile)
+        applying = applied(template, settings or Settings())
         self._engine: Engine = Engine(
             redacting(store if store is not None else open_store(path, durability), redaction),
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
             embedders=chosen,
-            settings=settings or Settings(),
+            settings=applying,
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
             limits=self._limits,
             redaction=redaction,
+            template=template,
         )
         if model is not None:
             self._use_model(model)
@@ -252,13 +260,17 @@ class Memory(LongTerm):
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        wanted = _wanted(query, k, kinds, where, unit, budget)
+        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+
+    def _at_times(self, below: bool, wanted: Wanted, as_of: object, valid_at: object) -> tuple[Wanted, past.When]:
+        """What is asked of a recall, at the times asked for. A question as of a time draws nothing from messages."""
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
             catch_up(self._engine, self._namespace)
         if not asked.is_now:
             wanted = at_times(self._engine, Scope(self._namespace, below), wanted, asked)
-        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+        return wanted, asked
 
     def why(
         self,
@@ -270,14 +282,15 @@ class Memory(LongTerm):
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Why:
         """`recall`, explained: what was looked for, what ran, and of each hit its places by words and by meaning alone, the
         terms it holds, its neighbours, and what each leg added or took. `result` is what `recall` returns.
         """
         from bethink.steps.why import why
 
-        wanted = _wanted(query, k, kinds, where, unit, budget)
-        catch_up(self._engine, self._namespace)
+        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
         return why(self._engine, Scope(self._namespace, below), query, wanted)
 
     def why_not(
@@ -291,6 +304,8 @@ class Memory(LongTerm):
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> WhyNot:
         """At which step of such a `recall` a message or record falls out, by how much, and what would have it found.
 
@@ -302,9 +317,8 @@ class Memory(LongTerm):
         from bethink.steps.why import why_not
 
         check_text(item_id, "item_id")
-        wanted = _wanted(query, k, kinds, where, unit, budget)
-        catch_up(self._engine, self._namespace)
-        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted)
+        wanted, asked = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted, asked)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""

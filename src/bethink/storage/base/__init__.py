@@ -47,7 +47,7 @@ from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.items import ItemChange, KeepItems, ListItems, RefreshItems, StoredItem
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.past import Change, ForgottenCount, Past, Restore, StoredVersion, Version, restored, version_of
-from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Put, Retire, StoredMessage, StoredRecord, TokenVectors
+from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Pin, Put, Retire, StoredMessage, StoredRecord, TokenVectors
 from bethink.storage.base.rewriting import Rewrite, Rewritten, rewritten
 from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
@@ -94,6 +94,7 @@ __all__ = [
     "Page",
     "Past",
     "Pending",
+    "Pin",
     "Problem",
     "Prune",
     "Purpose",

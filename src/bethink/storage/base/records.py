@@ -16,7 +16,7 @@ from bethink.storage.base.scope import Scope
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
-__all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord", "TokenVectors"]
+__all__ = ["Cite", "Cursor", "Fetched", "Get", "Pin", "Put", "Retire", "StoredMessage", "StoredRecord", "TokenVectors"]
 
 
 class Retire(msgspec.Struct, frozen=True):
@@ -34,6 +34,13 @@ class Cite(msgspec.Struct, frozen=True):
 
     record_id: str
     at: datetime
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """Pin a record, or let it go. One that is so already stays as it is."""
+
+    record_id: str
+    pinned: bool = True
 
 
 class Cursor(msgspec.Struct, frozen=True):
@@ -72,7 +79,9 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
           thread that must be, and so does an episode that names one; the
           entries that it was made of must be there too.
-        - `restore`, `retire`, `cite`: an unknown id raises NotFound.
+        - `restore`, `retire`, `cite`, `pin`: an unknown id raises NotFound.
+        - only notes, insights and episodes can be pinned (InvalidInput), and only while they are current (Conflict); they
+          may be let go at any time.
         - each of these changes of a known record leaves a `Version` of it, until `at` (the latest time that the request names,
           if that is None); one that changes nothing leaves none.
         - `change`: kept, with the ids of the records that were new, and each version names it. A record that is forgotten
@@ -107,6 +116,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     restore: tuple[Restore, ...] = ()
     change: Change | None = None
     at_revision: int | None = None
+    pin: tuple[Pin, ...] = ()
 
     @property
     def system_time(self) -> datetime | None:
@@ -123,6 +133,9 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         thread_id: of nodes and checkpoints: only this thread's.
+        endings: of record ids, as contexts show them. Every record whose id ends in one is there, after those asked for by
+            `records`, oldest first and each once; an empty one names nothing. Cost: of 8 characters or more, what it finds; a
+            shorter one goes through the ids of the scope.
     """
 
     scope: Scope
@@ -132,6 +145,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()
     thread_id: str | None = None
+    endings: tuple[str, ...] = ()
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
