@@ -40,7 +40,7 @@ _SIGN = 8
 """Of the first of two components in a byte: the bit that is its sign, and the levels from there on."""
 _PLANES_OF = 4
 """The first step reads one plane of so many."""
-_KEPT, _KEPT_OF, _KEPT_AT_MOST = 500, 64, 6_000
+_KEPT, _KEPT_OF, _KEPT_AT_MOST = 500, 64, 4_000
 """How many it leaves at least: so many, and one of so many; four times what is wanted if that is more."""
 _LANES = 64
 _BLOCK = 2_048
