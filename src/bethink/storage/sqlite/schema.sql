@@ -339,7 +339,7 @@ CREATE TABLE vectors (
     namespace INTEGER NOT NULL,
     kind      TEXT NOT NULL,
     retired   INTEGER NOT NULL,
-    code      BLOB NOT NULL, -- two bits a component, see codes.py
+    code      BLOB NOT NULL, -- four bits a component, see codes.py
     data      BLOB NOT NULL, -- float32, little-endian
     UNIQUE (unit, space)
 ) STRICT;
