@@ -391,8 +391,8 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     cut: tuple[int, int] | None = None
     changed_by: str = ""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
-    group: str = ""
     disputed_by: tuple[str, ...] = ()
+    group: str = ""
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

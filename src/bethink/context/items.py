@@ -129,9 +129,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sources: tuple[str, ...] = ()
     changed: str = ""
     changed_by: str = ""
-    group: str = ""
     disputed: str = ""
     disputed_by: tuple[str, ...] = ()
+    group: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
@@ -170,13 +170,6 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
     )
 
 
-def items_of_hit(record: AnyRecord, reason: str, scores: Mapping[str, float]) -> tuple[Item, ...]:
-    """A recalled record as it is shown: a summary line by line, since messages it rests on may be recalled beside it."""
-    if isinstance(record, Summary):
-        return items_of_summary(record, "recalled", reason, scores)
-    return (item_of_record(record, "recalled", reason, scores),)
-
-
 def _told(record: AnyRecord) -> str:
     if isinstance(record, StateEntry):
         return line_of_entry(record)
@@ -199,6 +192,13 @@ def as_disputed(item: Item, by: Sequence[Contrary]) -> Item:
 def disputed_as(by: Sequence[Contrary]) -> str:
     """Who contradicts a line, each with the mark of what he says."""
     return ", ".join(f"{_name(each.author)} [mem:{handle(each.id)}]" for each in by)
+
+
+def items_of_hit(record: AnyRecord, reason: str, scores: Mapping[str, float]) -> tuple[Item, ...]:
+    """A recalled record as it is shown: a summary line by line, since messages it rests on may be recalled beside it."""
+    if isinstance(record, Summary):
+        return items_of_summary(record, "recalled", reason, scores)
+    return (item_of_record(record, "recalled", reason, scores),)
 
 
 def items_of_summary(
