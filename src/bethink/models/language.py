@@ -69,12 +69,14 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         system: instructions, from bethink and the developer.
         user: the material, delimited and escaped.
         max_tokens: the longest reply of use, in tokens of the caller's counter.
+        schema: a JSON Schema of the wanted answer; servers that can constrain to it do.
     """
 
     purpose: str
     system: str
     user: str
     max_tokens: int
+    schema: dict[str, Any] | None = None
 
     @property
     def text(self) -> str:

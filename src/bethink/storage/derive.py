@@ -6,6 +6,7 @@
     thread  ─▶ source of a record  rehomed
     entry of a state ─▶ episode    made_of
     fork    ─▶ entry of a state    states_within
+            ─▶ what was asked      asked_within
 
 One rule runs through all of them: a text that rests on a forgotten message goes whole, however many other messages it also
 rests on, since nobody can say which of its words came from which. What remains was worded by others.
@@ -46,8 +47,10 @@ from bethink.records import (
     StateEntry,
     Summary,
 )
+from bethink.storage.base import Asked
 
 __all__ = [
+    "asked_within",
     "made_of",
     "node_without",
     "nodes_within",
@@ -340,6 +343,18 @@ def states_within(entries: Iterable[StateEntry], seq: int, fork_id: str) -> tupl
             sources=tuple(replace(source, thread_id=fork_id) for source in entry.sources),
         )
         for entry in given
+    )
+
+
+def asked_within(asked: Iterable[Asked], seq: int, fork_id: str) -> tuple[Asked, ...]:
+    """What a fork at `seq` takes over of what a model was asked for its parent, in the order given.
+
+    That is what succeeded, as far as it is about messages that the fork has too.
+    """
+    return tuple(
+        replace(each, thread_id=fork_id, through=min(each.through, seq))
+        for each in asked
+        if each.first <= seq and not each.failed
     )
 
 

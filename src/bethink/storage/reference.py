@@ -7,6 +7,7 @@
       _reference_nodes          summary nodes folded and refined
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
+      _reference_asked          what came of asking a model
       _reference_marks          tiers and scores beside messages
       _reference_items          JSON under keys
       _reference_forget         what goes with what
@@ -32,6 +33,7 @@ from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Episode, StateEntry, Summary
+from bethink.storage._reference_asked import asked_of_fork, keep_asked
 from bethink.storage._reference_check import problems
 from bethink.storage._reference_checkpoints import forked, prune, save
 from bethink.storage._reference_forget import forget
@@ -92,6 +94,7 @@ from bethink.storage.base import (
     StoredRecord,
     Transcript,
     Verification,
+    Weigh,
     restored,
 )
 from bethink.storage.derive import nodes_within, refuse_item, states_within, terms_of
@@ -369,7 +372,8 @@ def _forked(state: State, request: Append) -> Thread:
     attempts = attempts_at(nodes, parent.attempts)
     # As in a copy, and no earlier than the fork: see `_reference_search.stored_by`.
     stored = {seq: at for seq, at in parent.stored.items() if seq <= point.seq}
-    fork = Thread(info, shared, nodes, forked(state, parent, request), attempts, stored=stored)
+    asked = asked_of_fork(state, parent, point.seq, request.thread_id)
+    fork = Thread(info, shared, nodes, forked(state, parent, request), attempts, stored=stored, asked=asked)
     return marks_within(fork, parent, point.seq)
 
 
@@ -477,6 +481,8 @@ def _put(state: State, request: Put) -> None:
         _move(state, request.namespace, request.cursor)
     if request.at_revision not in (None, state.revision):
         raise Conflict("the records of the namespace have changed — read them and try again", actual=state.revision)
+    for ask in request.asked:
+        keep_asked(state, request.namespace, ask)
     _put_records(state, request)
     if request.receipt is not None:
         key = (request.namespace, request.receipt.id)
@@ -502,6 +508,8 @@ def _put_records(state: State, request: Put) -> None:
         _restore(state, request, restore)
     for retire in request.retire:
         _retire(state, request, retire)
+    for weigh in request.weigh:
+        _weigh(state, request, weigh)
     for cite in request.cite:
         _cite(state, request, cite)
     if request.change is not None:
@@ -581,6 +589,14 @@ def _retire(state: State, request: Put, retire: Retire) -> None:
         closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
         closed = closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to)
         state.change_record(request.namespace, closed, request)
+
+
+def _weigh(state: State, request: Put, weigh: Weigh) -> None:
+    record = state.record(request.namespace, weigh.record_id)
+    refuse_item(record)
+    weighed = replace(record, importance=weigh.importance)
+    if weighed != record:
+        state.change_record(request.namespace, weighed, request)
 
 
 def _cite(state: State, request: Put, cite: Cite) -> None:

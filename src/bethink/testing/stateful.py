@@ -44,6 +44,9 @@ from bethink.retrieval.terms import index_terms
 from bethink.storage.base import (
     Acquire,
     Append,
+    Ask,
+    Asked,
+    AskedStep,
     Attempt,
     Candidate,
     Change,
@@ -74,6 +77,7 @@ from bethink.storage.base import (
     Store,
     TokenVectors,
     Transcript,
+    Weigh,
     What,
 )
 from bethink.storage.reference import ReferenceStore
@@ -626,6 +630,36 @@ class StoreMachine(ItemRules, RuleBasedStateMachine):
         call = ModelCall(thread_id, self.now(), Call("summary", "small-1", 0.5, Usage(calls=1, tokens_in=tokens)))
         self.put(namespace, usage=usage, calls=(call,))
 
+    @rule(
+        data=st.data(),
+        step=st.sampled_from(["extract", "reflect"]),
+        first=st.integers(1, 3),
+        failed=st.booleans(),
+        fresh=st.booleans(),
+    )
+    def ask(self, data: st.DataObject, step: AskedStep, first: int, failed: bool, fresh: bool) -> None:
+        """What came of asking a model about a thread's messages, after the last time or as if there had been none; how much a
+        record matters."""
+        thread = self.draw_thread(data)
+        if thread is None:
+            return
+        kept = _scan(self.reference, "asked", Scope(thread.namespace), thread_id=thread.thread_id)
+        last = next((each for each in kept if (each.step, each.first) == (step, first)), None)
+        asked = Asked(
+            thread_id=thread.thread_id,
+            step=step,
+            first=first,
+            through=max(first, thread.tip),
+            model="small-1",
+            prompt="extract 1",
+            at=self.now(),
+            number=1 if last is None else last.number + 1,
+            reason="error" if failed else "",
+        )
+        record_id = data.draw(_record_ids)
+        weigh = (Weigh(record_id, "high" if failed else "low"),) if self.has_record(thread.namespace, record_id) else ()
+        self.put(thread.namespace, asked=(Ask(asked, None if fresh else last),), weigh=weigh, at=self.now())
+
     @rule(namespace=_namespaces, amount=st.integers(1, 8), newest=st.booleans())
     def embed(self, namespace: Namespace, amount: int, newest: bool) -> None:
         self.embed_waiting(namespace, amount, newest)
@@ -888,7 +922,7 @@ def _outcome(act: Callable[[Store], T], store: Store) -> T | BethinkError:
 
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
-    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls", "asked")
     contents: dict[str, object] = {what: _scan(store, what, _EVERYTHING) for what in (*listed, *_PAST)}
     since = START + timedelta(minutes=20)
     contents["lately"] = [_scan(store, what, Scope(("a",), True), since=since) for what in _PAST]
