@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from bethink.items import FoundItem, Item, ItemPut
     from bethink.items.async_handle import AsyncItems
     from bethink.items.handle import Items
-    from bethink.limits import Limits, LimitWarning
+    from bethink.limits import Budget, Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory
     from bethink.messages import Message, Part, ToolCall
@@ -73,12 +73,14 @@ if TYPE_CHECKING:
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.steps.plan import PlannedCall, RefinePlan
     from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
     from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
         And,
+        Asked,
         Attempt,
         Change,
         Compare,
@@ -105,6 +107,7 @@ __version__ = "0.1.0"
 __all__ = [
     "And",
     "Artifact",
+    "Asked",
     "AsyncItems",
     "AsyncLanguageModel",
     "AsyncMemory",
@@ -114,6 +117,7 @@ __all__ = [
     "Attestation",
     "Backoff",
     "BethinkError",
+    "Budget",
     "BudgetError",
     "Chain",
     "Change",
@@ -179,6 +183,7 @@ __all__ = [
     "Or",
     "Oversize",
     "Part",
+    "PlannedCall",
     "Policy",
     "Problem",
     "Profile",
@@ -190,6 +195,7 @@ __all__ = [
     "RecallResult",
     "RedactReport",
     "Redaction",
+    "RefinePlan",
     "RefineReport",
     "Reflection",
     "Reply",
@@ -281,7 +287,7 @@ _HOMES = {
     "items": ("FoundItem", "Item", "ItemPut"),
     "items.async_handle": ("AsyncItems",),
     "items.handle": ("Items",),
-    "limits": ("LimitWarning", "Limits"),
+    "limits": ("Budget", "LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory",),
     "profile": ("Profile", "ProfileEntry", "ProfilePreview"),
@@ -301,11 +307,13 @@ _HOMES = {
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.redact": ("RedactReport",),
+    "steps.plan": ("PlannedCall", "RefinePlan"),
     "steps.refine": ("RefineReport",),
     "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (
         "And",
+        "Asked",
         "Attempt",
         "Change",
         "Compare",

@@ -26,7 +26,7 @@ from bethink.handoffs import Handoff
 from bethink.hop import hop as _hop
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
-from bethink.limits import Limits
+from bethink.limits import Budget, Limits
 from bethink.marks import Scored, Tiered
 from bethink.memory import Memory
 from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
@@ -34,7 +34,7 @@ from bethink.models import Clock, Embedder, TokenCounter
 from bethink.profile import Profile
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
 from bethink.redaction import Redaction
-from bethink.settings import Oversize, Settings
+from bethink.settings import ModelStepName, Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.steps.redact import RedactReport
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bethink.retrieval.why import Why, WhyNot
     from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
+    from bethink.steps.plan import RefinePlan
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
 
@@ -323,10 +324,28 @@ class AsyncMemory:
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
 
-    async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+    async def refine(
+        self,
+        *,
+        below: bool = False,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
+        return await refine_async(
+            self._sync._engine,
+            self.namespace,
+            below=below,
+            limit=limit,
+            limits=self._sync._limits,
+            steps=steps,
+            budget=budget,
+        )
+
+    async def plan(self, *, below: bool = False, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        return await _hop(self._sync.plan, below=below, steps=steps)
 
     async def reflect_due(
         self,
@@ -489,10 +508,27 @@ class AsyncThread:
     async def usage(self) -> UsageReport:
         return await _hop(self._sync.usage)
 
-    async def refine(self, *, limit: int | None = None) -> RefineReport:
+    async def refine(
+        self,
+        *,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit, limits=self._sync._limits)
+        return await refine_async(
+            self._sync._engine,
+            self.namespace,
+            self.id,
+            limit=limit,
+            limits=self._sync._limits,
+            steps=steps,
+            budget=budget,
+        )
+
+    async def plan(self, *, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        return await _hop(self._sync.plan, steps=steps)
 
     async def summaries(self) -> list[SummaryNode]:
         return await _hop(self._sync.summaries)

@@ -24,7 +24,7 @@ __all__ = ["Items", "number_of", "numbers_of", "read_items", "words_of"]
 _MOST_READ = 100_000
 _DEEPEST = 24
 # Characters that may be looked at, as a multiple of the reply: what is read twice, after a false start, counts twice.
-_EFFORT = 12
+_EFFORT = 6
 
 _SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?(?![\w.])")

@@ -41,7 +41,7 @@ from bethink.messages import lowest_trust
 from bethink.records import Insight
 from bethink.storage.base import Retire
 
-__all__ = ["Changes", "reconcile"]
+__all__ = ["Changes", "reconcile", "said_at", "trusted_less"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -254,6 +254,16 @@ class _Book:
     def _is_put(self, name: str) -> bool:
         before, after = self._before.get(name), self._insights[name]
         return before is None or before.sources != after.sources or (after.current and not before.current)
+
+
+def said_at(insight: Insight) -> datetime:
+    """When it was first said, as far as is known, to the millisecond; never after the system knew of it."""
+    return _said(insight)
+
+
+def trusted_less(statement: Insight, head: Insight) -> bool:
+    """Whether a statement may not take the place of another, since it is trusted less."""
+    return _trusted_less(statement, head)
 
 
 # -- one insight ----------------------------------------------------------------------------------------------------------

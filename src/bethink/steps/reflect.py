@@ -38,6 +38,7 @@ __all__ = [
     "due_threads",
     "end_idle",
     "former_of",
+    "former_summary",
     "reflect",
     "reflect_due",
     "reflect_if_long",
@@ -160,6 +161,11 @@ def former_of(engine: Engine, namespace: Namespace, of: Summary | Episode) -> li
     """What is current of the same sort, as it was drawn of the same thread."""
     look = _former if isinstance(of, Summary) else _drawn
     return list(look(engine, namespace, of.thread_id))
+
+
+def former_summary(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
+    """The current summary of a thread, if it has one."""
+    return next(_former(engine, namespace, thread_id), None)
 
 
 def _former(engine: Engine, namespace: Namespace, thread_id: str) -> Iterator[Summary]:

@@ -175,8 +175,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     """The record without some of its sources; None when it had sources and has none left.
 
     A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines; an entry of a
-    state, and an episode, goes with the first of its sources; a proposal is left with what is left of what it proposes. Trust
-    stays: it is the lowest of all that ever led to the record, and forgetting must not raise it.
+    state, an episode, and a summary that a model wrote goes with the first of its sources; a proposal is left with what is left
+    of what it proposes. Trust stays: it is the lowest of all that ever led to the record, and forgetting must not raise it.
 
     Args:
         gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.
@@ -190,6 +190,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     if isinstance(record, Proposal):
         return _proposing(record, record_without(record.proposed, gone))
     if isinstance(record, Summary):
+        if record.author and sources != record.sources:
+            return None
         left = summary_without(record, {message_id for thread_id, message_id in gone if thread_id == record.thread_id})
         return left if left is None or sources == left.sources else replace(left, sources=sources)
     if sources == record.sources:
