@@ -110,7 +110,9 @@ def test_it_never_raises(text: str) -> None:
 @pytest.mark.parametrize("part", ["{", "[", '["', "['a", '{"a":', "[{", '{"a":[', "[x,", "\\", '"'])
 def test_a_reply_of_nothing_but_beginnings_comes_to_its_end(part: str) -> None:
     found = read_items(part * 20_000, "facts")
-    assert found == "unreadable" or (isinstance(found, Items) and all(isinstance(item, str | dict | list) for item in found.items))
+    assert found == "unreadable" or (
+        isinstance(found, Items) and all(isinstance(item, str | dict | list) for item in found.items)
+    )
 
 
 @pytest.mark.parametrize(

@@ -254,24 +254,33 @@ def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
 def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
-    An orphan becomes current again unless another record of the same subject and slot is current; then that one is named as
-    its successor. Of several orphans of one slot the newest (by `recorded_at`, then id) comes back.
+    An orphan becomes current again unless another record of the same subject and slot is current, or another summary of the
+    same thread; then that one is named as its successor. Of several orphans of one place the newest (by `recorded_at`, then
+    id) comes back.
 
     Args:
         orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
-        current: the current records of that namespace that remain; only insights among them matter.
+        current: the current records of that namespace that remain; only insights and summaries among them matter.
     """
-    holders = {(record.subject, record.slot): record.id for record in current if isinstance(record, Insight)}
+    holders = {place: record.id for record in current if (place := _place_of(record)) is not None}
     found: list[AnyRecord] = []
     for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
-        holder = holders.get((orphan.subject, orphan.slot)) if isinstance(orphan, Insight) else None
+        place = _place_of(orphan)
+        holder = None if place is None else holders.get(place)
         if holder is not None:
             found.append(replace(orphan, superseded_by=holder))
             continue
-        if isinstance(orphan, Insight):
-            holders[orphan.subject, orphan.slot] = orphan.id
+        if place is not None:
+            holders[place] = orphan.id
         found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
     return tuple(sorted(found, key=lambda record: record.id))
+
+
+def _place_of(record: AnyRecord) -> tuple[str, ...] | None:
+    """What only one current record can have: an insight's subject and slot, a summary's thread."""
+    if isinstance(record, Insight):
+        return record.subject, record.slot
+    return (record.thread_id,) if isinstance(record, Summary) else None
 
 
 def receipt_shows(

@@ -9,8 +9,23 @@ import pytest
 
 from bethink.errors import Conflict, NotFound
 from bethink.models.language import Usage
-from bethink.storage.base import Ask, Asked, Store, Weigh
-from bethink.testing._contract import AT, EVERYTHING, NS, ContractBase, append, forget, fork, note, put, say, scan
+from bethink.storage.base import Ask, Asked, Retire, Store, Weigh
+from bethink.testing._contract import (
+    AT,
+    EVERYTHING,
+    NS,
+    ContractBase,
+    append,
+    forget,
+    fork,
+    line,
+    note,
+    put,
+    say,
+    scan,
+    source,
+    summary,
+)
 
 __all__ = ["AskedContract"]
 
@@ -86,6 +101,28 @@ class AskedContract(ContractBase):
         assert store.verify(("quokka watching",)).clean
         forget(store)
         assert store.stats(EVERYTHING).namespaces == 0
+
+    def test_a_models_summary_goes_whole_and_what_it_replaced_stands_again_without_the_words(self, store: Store) -> None:
+        append(store, say("m1", "alpha"), say("m2", "beta"))
+        first = summary("s1", line("alpha", "m1"), line("beta", "m2"))
+        put(store, first)
+        written = msgspec.structs.replace(
+            summary("s2", line("both", "m1")), author="small-1", sources=(source("m1", "both"), source("m2", ""))
+        )
+        put(store, written, retire=(Retire("s1", LATER, "replaced", superseded_by="s2"),))
+        forget(store, message_id="m2")
+        (left,) = [stored.record for stored in scan(store, "records")]
+        assert (left.id, left.current, left.text) == ("s1", True, "alpha")
+
+    def test_a_summary_that_was_replaced_by_a_later_one_of_its_thread_stays_so(self, store: Store) -> None:
+        append(store, say("m1", "alpha"), say("m2", "beta"), say("m3", "gamma"))
+        put(store, summary("s1", line("alpha", "m1")))
+        written = msgspec.structs.replace(summary("s2", line("both", "m1")), author="small-1", sources=(source("m2", ""),))
+        put(store, written, retire=(Retire("s1", LATER, "replaced", superseded_by="s2"),))
+        put(store, summary("s3", line("gamma", "m3")), retire=(Retire("s2", LATER, "replaced", superseded_by="s3"),))
+        forget(store, message_id="m2")
+        left = {stored.record.id: stored.record.superseded_by for stored in scan(store, "records")}
+        assert left == {"s1": "s3", "s3": None}
 
     def test_how_much_a_record_matters_is_changed_and_what_it_was_is_kept(self, store: Store) -> None:
         append(store, say("m1"))

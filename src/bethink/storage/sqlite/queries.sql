@@ -1104,8 +1104,9 @@ DELETE FROM sources WHERE message IN (SELECT value FROM json_each(?));
 -- Records of a namespace that name one of some others as their successor.
 SELECT id, unit, body FROM records WHERE namespace = ? AND superseded_by IN (SELECT value FROM json_each(?)) ORDER BY id;
 
--- name: current_insights
-SELECT body FROM records WHERE namespace = ? AND retired = 0 AND kind = 'insight' ORDER BY id;
+-- name: current_of_places
+-- Those of which one is current in its place: insights in their slots, summaries of their threads.
+SELECT body FROM records WHERE namespace = ? AND retired = 0 AND kind IN ('insight', 'summary') ORDER BY id;
 
 -- name: receipts_of_namespace
 SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;
