@@ -82,6 +82,13 @@ def _loop_worker(engine: Engine) -> LoopWorker | None:
     return engine.watcher if isinstance(engine.watcher, LoopWorker) else None
 
 
+def _start(engine: Engine) -> None:
+    """Have whoever asks in the background begin, if there is something to do."""
+    worker = _loop_worker(engine)
+    if worker is not None:
+        worker.start()
+
+
 class AsyncMemory:
     """`Memory` for an event loop; arguments and results are the same.
 
@@ -500,9 +507,7 @@ class AsyncThread:
         # Taken as values here and not on the worker thread: the caller may change his tools from now on.
         asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
         context = await _hop(self._sync._build, asked)
-        worker = _loop_worker(self._sync._engine)
-        if worker is not None:
-            worker.start()
+        _start(self._sync._engine)
         return context
 
     async def usage(self) -> UsageReport:
@@ -546,7 +551,9 @@ class AsyncThread:
         return await _hop(self._sync.scores)
 
     async def end(self) -> Summary | None:
-        return await _hop(self._sync.end)
+        summary = await _hop(self._sync.end)
+        _start(self._sync._engine)
+        return summary
 
     async def reflection(self) -> Reflection | None:
         return await _hop(self._sync.reflection)

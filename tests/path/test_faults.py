@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.path.curating import good
 
 from bethink import AsyncMemory, BethinkError, ItemPut, Memory, Message, Settings, StoreError, ToolCall
 from bethink.records import Insight, Node
@@ -32,7 +33,7 @@ from bethink.storage.base import Acquire, Read, Release
 from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.driver import Database, Driver
 from bethink.storage.sqlite.driver import connect as driver_connect
-from bethink.testing.doubles import FrozenClock, HashEmbedder, ScriptedModel, summing_up
+from bethink.testing.doubles import FrozenClock, HashEmbedder, ScriptedModel
 from bethink.values import Namespace
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=timezone.utc)
@@ -80,6 +81,7 @@ VERBS: dict[str, Verb] = {
     "prune": Verb(lambda memory: memory.thread("t").prune(keep=1)),
     "promote": Verb(lambda memory: memory.thread("t").promote("m5")),
     "refine": Verb(lambda memory: memory.thread("t").refine(), at_once=False),
+    "curate": Verb(lambda memory: memory.refine(steps=["extract", "reconcile", "importance", "reflect"]), at_once=False),
     "set the state": Verb(
         lambda memory: memory.thread("t").set_state(goal="ship", decisions=[("SQLite", "one file")]), gone=True
     ),
@@ -153,7 +155,7 @@ def options() -> dict[str, Any]:
     return {
         "clock": FrozenClock(AT),
         "embedder": HashEmbedder(),
-        "language_model": ScriptedModel(summing_up),
+        "language_model": ScriptedModel(good),
         "settings": SETTINGS,
         "durability": "normal",
     }

@@ -26,6 +26,7 @@ from bethink.compaction.model_summary import Failed, Outcome, Written, summarise
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import derived_id
+from bethink.insights.model_reflect import reflect_with_model
 from bethink.limits import Budget, Limits
 from bethink.models.language import Call, ModelStep
 from bethink.records import Node
@@ -361,3 +362,9 @@ def check_model(engine: Engine) -> None:
         ).close()
     except InvalidInput as error:
         raise InvalidInput(f"settings.{_SETTING.get(error.field, error.field)}", error.problem, error.fix) from None
+    if "reflect" in settings.model_steps:
+        try:
+            reflect_with_model((), count=engine.counter.count, author=engine.model_name, settings=settings).close()
+        except InvalidInput as error:
+            field = "summary_tokens" if error.field == "limit" else _SETTING.get(error.field, error.field)
+            raise InvalidInput(f"settings.{field}", error.problem, error.fix) from None

@@ -96,6 +96,9 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
         except (Conflict, NotFound):
             # Another process ended it first, or something of it was forgotten meanwhile: look again.
             continue
+        if engine.settings.model_steps != ("summarise",):
+            # There is something to ask a model for, now that the session is whole.
+            engine.notice(namespace, thread_id, folded=True)
         drawn = (record.proposed if isinstance(record, Proposal) else record for record in put.records)
         return next((record for record in drawn if isinstance(record, Summary)), None)
     raise Conflict(f"thread {thread_id!r} is being ended by somebody else — call end() again")
