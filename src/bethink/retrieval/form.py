@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import QUESTION_MARKS
 from bethink.storage.base import Candidate
 
-__all__ = ["asks_for_reply", "asks_when", "form_share"]
+if TYPE_CHECKING:
+    from bethink.retrieval.legs import Column
+
+__all__ = ["asks_for_reply", "asks_when", "form_shares"]
 
 _WHEN = re.compile(r"^\W*when\b|\bhow long\b|\b(?:what|which) (?:day|date|month|year|time)\b", re.IGNORECASE)
 _GIVEN = "advised|explained|gave|given|listed|mentioned|proposed|provided|recommended|said|suggested|told|wrote"
@@ -39,19 +45,24 @@ def asks_for_reply(query: str) -> bool:
     return bool(_REPLY.search(query))
 
 
-def form_share(candidate: Candidate, when: bool, reply: bool, ranker: Ranker) -> float:
-    """What is added for the form of a text, as a share of what it has; -1 or more.
+def form_shares(candidates: Sequence[Candidate], lengths: Column, when: bool, reply: bool, ranker: Ranker) -> Column:
+    """What is added for the form of each text, as a share of what it has; -1 or more.
 
     Args:
+        lengths: of the candidates, in terms.
         when, reply: what the query asks for (`asks_when`, `asks_for_reply`).
     """
-    share = 0.0
-    if candidate.kind == "message":
-        share += ranker.length * min(_MOST, max(_LEAST, math.log(max(1, candidate.length) / _SHORT)))
-    if candidate.text.rstrip().endswith(QUESTION_MARKS):
-        share -= ranker.question * min(1.0, _SHORT / max(1, candidate.length))
-    if candidate.speaker in _ANSWERING and not reply:
-        share -= ranker.reply
-    if when and any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(candidate.text.lower())):
-        share += ranker.when
-    return max(-1.0, share)
+    terms = np.maximum(1.0, lengths)
+    messages = np.array([each.kind == "message" for each in candidates], dtype=bool)
+    shares = np.where(messages, ranker.length * np.clip(np.log(terms / _SHORT), _LEAST, _MOST), 0.0)
+    asking = np.array([each.text.rstrip().endswith(QUESTION_MARKS) for each in candidates], dtype=bool)
+    shares -= np.where(asking, ranker.question * np.minimum(1.0, _SHORT / terms), 0.0)
+    if not reply:
+        shares -= ranker.reply * np.array([each.speaker in _ANSWERING for each in candidates], dtype=bool)
+    if when:
+        shares += ranker.when * np.array([_says_when(each.text) for each in candidates], dtype=bool)
+    return np.maximum(-1.0, shares)
+
+
+def _says_when(text: str) -> bool:
+    return any(word in _TIMES or word.isdecimal() for word in _TIME_WORD.findall(text.lower()))

@@ -30,7 +30,7 @@ from bethink.values import Namespace
 if TYPE_CHECKING:
     from bethink.retrieval.ranker import Ranker
 
-__all__ = ["Around", "Column", "Words", "answers", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
+__all__ = ["Around", "Column", "Legs", "Words", "answers", "legs_of", "leniency", "meanings", "neighbours", "term_weights"]
 
 Column: TypeAlias = NDArray[np.float64]
 """A number for each candidate."""
@@ -279,8 +279,23 @@ _SHORTEST = 4.0
 # -- both -----------------------------------------------------------------------------------------------------------------
 
 
-def legs_of(found: Found, weights: dict[str, float], ranker: Ranker) -> Iterable[tuple[Candidate, float, float | None, float]]:
-    """Each candidate with its lexical and its dense part (None where it has no vector), and what its neighbours add to both.
+class Legs(msgspec.Struct, frozen=True):
+    """Of each candidate its lexical and its dense part, and what its neighbours add to both.
+
+    Attributes:
+        embedded: who has a vector; the others have 0 as `dense`.
+        lengths: in terms.
+    """
+
+    lexical: Column
+    dense: Column
+    embedded: NDArray[np.bool_]
+    context: Column
+    lengths: Column
+
+
+def legs_of(found: Found, weights: dict[str, float], ranker: Ranker) -> Legs:
+    """Of the candidates of an answer.
 
     Args:
         weights: of the query's terms (`term_weights`).
@@ -293,11 +308,10 @@ def legs_of(found: Found, weights: dict[str, float], ranker: Ranker) -> Iterable
     damping = np.minimum(1.0, ranker.damping / np.maximum(1.0, lengths))
     words = Words(weights, found.mean_length, ranker.k1, ranker.b)
     lexical, context = words.shares(words.counts(told), around, ranker.context * damping)
-    dense: list[float | None] = [None] * len(candidates)
+    dense = np.zeros(len(candidates))
     embedded = np.array([each.cosine is not None for each in candidates], dtype=bool)
     if embedded.any():
         near, more = meanings(told, ranker.alike, around, ranker.dense_context * damping)
         weight = np.where(embedded, ranker.dense, 0.0)
-        lexical, context = (1 - weight) * lexical, (1 - weight) * context + weight * more
-        dense = [part if has else None for part, has in zip((weight * near).tolist(), embedded.tolist(), strict=True)]
-    return zip(candidates, lexical.tolist(), dense, context.tolist(), strict=True)
+        lexical, context, dense = (1 - weight) * lexical, (1 - weight) * context + weight * more, weight * near
+    return Legs(lexical, dense, embedded, context, lengths)

@@ -1,21 +1,11 @@
-"""Candidates to hits: every score is a number from 0 to 1 that means the same for every query.
+"""Candidates to hits: those that are worth enough, best first, each once.
 
-    lexical    the share of the query's weight (idf) that a candidate holds, term counts saturated as in BM25
-    dense      square of the cosine of query and candidate
-    context    what the messages around it add to both (legs.py)
-    speaker    takes a share away from what others said, when the query names a speaker; never a filter
-    form       more for a message that says much, less for a text that ends in a question, and for a reply of an assistant
-               or a tool, unless it is asked for; more for one that names a time, where the query asks when
-    time       more for a message that was said at the time that the query names (dates)
+    Scores (scores.py) ─▶ threshold ─▶ order ─▶ the k best as hits
+
     learned    what a learned model adds or takes besides, where there is one (rerank); for the order only
     tokens     more for the best of these that answer the query token by token (maxsim), where there are vectors of tokens
 
-    score = lexical and dense, weighted (lexical alone where a candidate has no vector yet), with what the others add or take
-
-Nothing is normalised by the best hit of the query, so one threshold can tell the questions that the memory does not answer:
-all their scores are low. Rank fusion would lose just that, and ranks worse than BM25 alone on LoCoMo.
-
-Each leg is one entry in `Hit.scores`, and they sum to the score.
+Each leg is one entry in `Hit.scores`, and they sum to the score. The other legs are told of in scores.py.
 """
 
 from __future__ import annotations
@@ -27,50 +17,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import InvalidInput
-from bethink.retrieval.dates import TimeCue, time_score
-from bethink.retrieval.form import asks_for_reply, asks_when, form_share
+from bethink.retrieval.dates import TimeCue
 from bethink.retrieval.hits import Hit, RecallResult
-from bethink.retrieval.names import ROLES
 from bethink.retrieval.ranker import DEFAULT, Ranker
 from bethink.retrieval.rerank import corrected
-from bethink.retrieval.terms import asking_terms, query_terms, unspaced_runs
-from bethink.storage.base import Candidate, Found
+from bethink.storage.base import Found
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Scored", "Weighed", "rank", "ranking", "weighed"]
+    from bethink.retrieval.scores import Scored, Scores, Weighed
+
+__all__ = ["rank", "ranking"]
 
 _COMPARED = 48
 """So many are compared token by token. (LoCoMo: of all, no more of the evidence is found.)"""
-
-
-class Scored(msgspec.Struct, frozen=True, gc=False):
-    """A candidate with what each leg came to, None for one that did not run; together they are `score`."""
-
-    candidate: Candidate
-    lexical: float
-    dense: float | None
-    context: float
-    speaker: float
-    form: float
-    time: float
-    score: float
-    worth: float
-    """What is compared with a threshold."""
-    tokens: float = 0.0
-    learned: float = 0.0
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """Of each leg that ran, or that added or took something."""
-        dense = {} if self.dense is None else {"dense": self.dense}
-        told = {"lexical": self.lexical, **dense}
-        rest = {"context": self.context, "speaker": self.speaker, "form": self.form, "time": self.time}
-        rest |= {"tokens": self.tokens, "learned": self.learned}
-        return told | {leg: value for leg, value in rest.items() if value}
 
 
 def rank(
@@ -85,6 +48,7 @@ def rank(
     now: datetime,
     ranker: Ranker = DEFAULT,
     tokens: NDArray[np.int8] | None = None,
+    asked: Weighed | None = None,
 ) -> RecallResult:
     """The at most `k` best of what was found, or nothing and the reason.
 
@@ -98,72 +62,32 @@ def rank(
         k: 1 or more.
         now: a candidate from the future counts as from now.
         tokens: vectors of the tokens of the query, where the candidates have brought theirs; shape (tokens, dimension).
+        asked: what `weighed` made of all this, where that is known.
 
     A score rests on the query, the statistics, the candidate and those of its neighbours that were found too, as candidates or
     beside them, whatever else was.
 
     Ties go to the newer, then to the smaller id. The same message in several threads (forks) is one hit.
     """
+    # Here and not above, as in all that follows: whoever only names a Ranker needs no numpy.
+    from bethink.retrieval.scores import scores_of, weighed
+
     if k < 1:
         raise InvalidInput("k", f"{k}", "ask for 1 hit or more")
-    dense = any(candidate.cosine is not None for candidate in found.candidates)
     tokens = tokens if ranker.tokens else None
-    legs = ("lexical",) * bool(terms) + ("dense",) * dense + ("tokens",) * (tokens is not None)
-    asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
-    scored = _scored(found, query, names, asked, cues, ranker, tokens)
-    if not scored or max([each.worth for each in scored]) < asked.needed:
-        why = _why_nothing(found, query, scored, asked.needed)
+    if asked is None:
+        asked = weighed(found, query, terms, names=names, cues=cues, beside=beside, ranker=ranker)
+    scores = scores_of(found, query, names, asked, cues, ranker)
+    legs = ("lexical",) * bool(terms) + ("dense",) * bool(scores.embedded.any()) + ("tokens",) * (tokens is not None)
+    if not found.candidates or scores.worth.max() < asked.needed:
+        why = _why_nothing(found, query, scores, asked.needed)
         return RecallResult(pending=found.pending, empty_reason=why, legs=legs, needed=asked.needed)
-    ranked = _ordered(scored, now, None if tokens is None else ranker, least=asked.least)
-    hits = tuple([_hit(each) for each in ranked[:k]])
-    return RecallResult(hits=hits, pending=found.pending, legs=legs, needed=asked.needed)
-
-
-class Weighed(msgspec.Struct, frozen=True):
-    """What ranking makes of a query, given what was found.
-
-    Attributes:
-        weights: how telling each term is, as a share of the whole query.
-        spoken: what is given at least to what was said at a time that the query names.
-        leniency: the part of a threshold that this query has to pass.
-        needed: what one of the hits must be worth so that there are any.
-        least: what each of them must be worth.
-    """
-
-    weights: dict[str, float]
-    spoken: float
-    leniency: float
-    needed: float
-    least: float
-
-
-def weighed(
-    found: Found,
-    query: str,
-    terms: tuple[str, ...],
-    *,
-    names: frozenset[str],
-    cues: Sequence[TimeCue],
-    beside: bool,
-    ranker: Ranker,
-) -> Weighed:
-    """What `rank` makes of a query; for the arguments see there."""
-    from bethink.retrieval.legs import leniency, term_weights
-
-    dated = _dated(query, names, terms, cues)
-    parts = {term: ranker.asking for term in terms if term in asking_terms()} | dict.fromkeys(dated, ranker.dated)
-    weights = term_weights(found, terms, ranker.least_units, runs=unspaced_runs(query), parts=parts)
-    dense = any(candidate.cosine is not None for candidate in found.candidates)
-    part = leniency(weights)
-    threshold = (ranker.threshold if dense else ranker.lexical_threshold) * part
-    least = threshold * ranker.tail
-    return Weighed(
-        weights=weights,
-        spoken=_SPOKEN if dated and parts.keys() >= set(terms) else 0.0,
-        leniency=part,
-        needed=round(least if beside else threshold, 6),
-        least=least,
-    )
+    if tokens is None:
+        ranked = _best(scores, k, now, asked.least)
+    else:
+        compared = _compared(found, scores.rows(), tokens, ranker)
+        ranked = _ordered(compared, now, ranker, least=asked.least)[:k]
+    return RecallResult(hits=tuple(map(_hit, ranked)), pending=found.pending, legs=legs, needed=asked.needed)
 
 
 def ranking(
@@ -178,15 +102,35 @@ def ranking(
     tokens: NDArray[np.int8] | None = None,
 ) -> list[Scored]:
     """All that was found, in the order of `rank`, whatever its threshold."""
+    from bethink.retrieval.scores import scores_of, weighed
+
     asked = weighed(found, query, terms, names=names, cues=cues, beside=False, ranker=ranker)
-    tokens = tokens if ranker.tokens else None
-    scored = _scored(found, query, names, asked, cues, ranker, tokens)
-    return _ordered(scored, now, None if tokens is None else ranker)
+    scored = scores_of(found, query, names, asked, cues, ranker).rows()
+    if tokens is None or not ranker.tokens:
+        return _once(_in_order(scored, now))
+    return _ordered(_compared(found, scored, tokens, ranker), now, ranker)
 
 
-def _ordered(scored: list[Scored], now: datetime, ranker: Ranker | None, *, least: float = -1.0) -> list[Scored]:
-    """Those that are worth enough, best first; corrected, where the ranker that compared tokens is given and has a reranker."""
-    if ranker is None or ranker.reranker is None:
+def _best(scores: Scores, k: int, now: datetime, least: float) -> list[Scored]:
+    """The k best that are worth enough. Made of the rows with the highest scores, of more where too many of those are one
+    message."""
+    import numpy as np
+
+    rows = np.flatnonzero(scores.worth >= least)
+    score = scores.score[rows]
+    most = 2 * k
+    while len(rows) > most:
+        lowest = np.partition(score, len(rows) - most)[len(rows) - most]
+        ranked = _once(_in_order([scores.of(row) for row in rows[score >= lowest].tolist()], now))
+        if len(ranked) >= k:
+            return ranked[:k]
+        most *= 2
+    return _once(_in_order([scores.of(row) for row in rows.tolist()], now))[:k]
+
+
+def _ordered(scored: list[Scored], now: datetime, ranker: Ranker, *, least: float = -1.0) -> list[Scored]:
+    """Those whose tokens were compared and that are worth enough, best first; corrected, where the ranker has a reranker."""
+    if ranker.reranker is None:
         return _once(_in_order([each for each in scored if each.worth >= least], now))
     ranked = _once(_in_order(scored, now))
     hits = corrected([_hit(each) for each in ranked], ranker.reranker)
@@ -195,62 +139,6 @@ def _ordered(scored: list[Scored], now: datetime, ranker: Ranker | None, *, leas
         for each, hit in zip(ranked, hits, strict=True)
     ]
     return [each for each in sorted(changed, key=lambda each: -each.score) if each.worth >= least]
-
-
-def _scored(
-    found: Found,
-    query: str,
-    named: frozenset[str],
-    asked: Weighed,
-    cues: Sequence[TimeCue],
-    ranker: Ranker,
-    tokens: NDArray[np.int8] | None,
-) -> list[Scored]:
-    # Here and not above: whoever only names a Ranker needs no numpy.
-    from bethink.retrieval.legs import legs_of
-
-    when, reply = asks_when(query), asks_for_reply(query)
-    scored = []
-    for candidate, lexical, dense, context in legs_of(found, asked.weights, ranker):
-        total = lexical + context + (dense or 0.0)
-        speaker = form = time = nearby = 0.0
-        if named and candidate.speaker not in named and candidate.speaker not in ROLES:
-            speaker = -ranker.speaker * total
-            total += speaker
-        if total:
-            form = form_share(candidate, when, reply, ranker) * total
-            total += form
-        # The time of a record is when it was made, perhaps long after what it tells of was said.
-        if cues and candidate.kind == "message":
-            within = _said_within(candidate.at, cues)
-            time = ranker.time * time_score(candidate.at, cues) + max(0.0, asked.spoken - total) * within
-            total += time
-            nearby = 0.0 if within else time
-        score, worth = total, total - nearby
-        if total > 1:
-            # What comes to more than 1 is scaled to 1.
-            scale, score, worth = 1 / total, 1.0, min(1.0, worth)
-            lexical, context, speaker, form, time = (leg * scale for leg in (lexical, context, speaker, form, time))
-            dense = None if dense is None else dense * scale
-        # Rounded, so that float noise of another machine's vectors does not decide between equals.
-        scored.append(Scored(candidate, lexical, dense, context, speaker, form, time, round(score, 6), round(worth, 6)))
-    return scored if tokens is None else _compared(found, scored, tokens, ranker)
-
-
-_SPOKEN = 1 / 3
-"""For a query that names a time and asks for nothing else, such as "What happened on 3 May?", what was said then has that much
-at least."""
-
-
-def _dated(query: str, named: frozenset[str], terms: tuple[str, ...], cues: Sequence[TimeCue]) -> list[str]:
-    """The terms that the query has only in the words of a time."""
-    spans = [cue.span for cue in cues if cue.start is not None]
-    if not spans:
-        return []
-    for start, end in spans:
-        query = query[:start] + " " * (end - start) + query[end:]
-    others = frozenset(query_terms(query, names=named))
-    return [term for term in terms if term not in others]
 
 
 def _compared(found: Found, scored: list[Scored], query: NDArray[np.int8], ranker: Ranker) -> list[Scored]:
@@ -277,10 +165,6 @@ def _with_tokens(scored: Scored, tokens: float) -> Scored:
     return msgspec.structs.replace(scored, **legs, dense=dense, tokens=tokens * scale, score=round(min(1.0, total), 6))
 
 
-def _said_within(at: datetime, cues: Iterable[TimeCue]) -> bool:
-    return any(cue.start is not None and cue.end is not None and cue.start <= at < cue.end for cue in cues)
-
-
 def _in_order(scored: Iterable[Scored], now: datetime) -> list[Scored]:
     def place(each: Scored) -> tuple[float, float, str, Namespace, str, int]:
         candidate = each.candidate
@@ -298,15 +182,15 @@ def _once(scored: Iterable[Scored]) -> list[Scored]:
     return list(first.values())
 
 
-def _why_nothing(found: Found, query: str, ranked: list[Scored], threshold: float) -> str:
+def _why_nothing(found: Found, query: str, scores: Scores, threshold: float) -> str:
     if not found.units:
         return "nothing is stored here"
     if not query.strip():
         return "the query is empty"
-    if not ranked:
+    if not found.candidates:
         return "nothing stored shares a word with the query"
-    best = max(each.worth for each in ranked)
-    return f"the best of {len(ranked)} candidates scores {best:.2f}, below the threshold of {threshold:.2f}"
+    best = float(scores.worth.max())
+    return f"the best of {len(found.candidates)} candidates scores {best:.2f}, below the threshold of {threshold:.2f}"
 
 
 def _hit(scored: Scored) -> Hit:

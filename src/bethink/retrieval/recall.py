@@ -17,7 +17,7 @@ from bethink.models import Embedder, TokenEmbedder, embed_queries
 from bethink.retrieval.dates import TimeCue, time_cues
 from bethink.retrieval.hits import RecallResult
 from bethink.retrieval.names import speakers_in, without_names
-from bethink.retrieval.rank import Weighed, rank, weighed
+from bethink.retrieval.rank import rank
 from bethink.retrieval.ranker import Ranker
 from bethink.retrieval.terms import query_part, query_terms
 from bethink.storage.base import Compare, Filter, Found, InView, Or, Past, Scope, Search
@@ -25,6 +25,8 @@ from bethink.storage.base import Compare, Filter, Found, InView, Or, Past, Scope
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from bethink.retrieval.scores import Weighed
 
 __all__ = ["Looked", "Searchable", "answer", "look", "weighed_for"]
 
@@ -130,13 +132,17 @@ def look(
 
 def weighed_for(looked: Looked, ranker: Ranker) -> Weighed:
     """What ranking makes of the query."""
+    from bethink.retrieval.scores import weighed
+
     return weighed(
         looked.found, looked.query, looked.terms, names=looked.names, cues=looked.cues, beside=looked.beside, ranker=ranker
     )
 
 
-def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime) -> RecallResult:
-    """The at most `k` best of what was found, or none with the reason."""
+def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime, asked: Weighed | None = None) -> RecallResult:
+    """The at most `k` best of what was found, or none with the reason. `asked` is what `weighed_for` made of the query, if that
+    is known.
+    """
     found, query = looked.found, looked.query
     ranked = rank(
         found,
@@ -149,6 +155,7 @@ def answer(looked: Looked, *, ranker: Ranker, k: int, now: datetime) -> RecallRe
         now=now,
         ranker=ranker,
         tokens=looked.tokens,
+        asked=asked,
     )
     if looked.request.where is not None and found.units and query.strip() and not found.candidates:
         return replace(ranked, empty_reason="nothing that passes the filter matches the query")

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from bethink.retrieval.hits import Hit, RecallResult
-from bethink.retrieval.rank import Scored
 from bethink.retrieval.recall import Looked
 from bethink.storage.base import And, Candidate, Compare, Contains, Exists, Filter, In, Not, Or, passes
 from bethink.values import Namespace
+
+if TYPE_CHECKING:
+    from bethink.retrieval.scores import Scored
 
 __all__ = ["Lender", "Placed", "Reason", "Step", "Term", "Why", "WhyNot", "obstacle", "places", "reasons"]
 

@@ -117,11 +117,13 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
     k = most_of(engine, wanted)
     whole = wanted.unit in ("message", "record")
     with engine.telemetry.span("recall.rank"):
+        asked = weighed_for(looked, engine.ranker)
         ranked = answer(
             looked,
             ranker=engine.ranker,
             k=k if whole else max(1, len(looked.found.candidates)),
             now=now or wanted.at or engine.clock.now(),
+            asked=asked,
         )
         if not ranked.hits:
             return ranked
@@ -129,7 +131,7 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
             ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted))
         if wanted.budget is None and not wanted.passages:
             return ranked
-        passages = Passages(weighed_for(looked, engine.ranker).weights, engine.counter)
+        passages = Passages(asked.weights, engine.counter)
         if wanted.budget is None:
             return passages.of(ranked)
         return packed(ranked, budget=wanted.budget, passages=passages, cost=lambda line: _cost(line, engine.counter))

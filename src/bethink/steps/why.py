@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,13 +19,16 @@ from bethink.messages import Message
 from bethink.records import AnyRecord
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.hits import RecallResult
-from bethink.retrieval.rank import Scored, ranking
+from bethink.retrieval.rank import ranking
 from bethink.retrieval.recall import Looked, weighed_for
 from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons
 from bethink.steps.answer import Wanted, answered, look_for, most_of
 from bethink.steps.recall import embed_some
 from bethink.storage.base import Get, Read, Scope, StoredMessage, StoredRecord, fields_of
 from bethink.storage.derive import terms_of, thread_of
+
+if TYPE_CHECKING:
+    from bethink.retrieval.scores import Scored
 
 __all__ = ["why", "why_not"]
 

@@ -98,9 +98,9 @@ def candidate(row: Row, names: Names, counted: Counted, cosine: float | None, to
     """What ranking is told of a row."""
     _, _, _, namespace, kind, place, seq, thing_id, created_at, body = row
     if kind == "message":
-        said = decode_said(body)
         thread_id: str | None = names.threads[place >> SEQ_BITS]
-        text, speaker, trust, at = said.text, said.speaker, said.trust, moment(created_at)
+        text, speaker, trust = decode_said(body)
+        at = moment(created_at)
     else:
         record = decode_record(body)
         thread_id = place

@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from bethink.errors import CorruptStore
-from bethink.messages import Message, Part, Raw, Role, canonical_json
+from bethink.messages import Message, Part, Raw, Role, Trust, canonical_json
 from bethink.records import AnyRecord, Node, Receipt
 from bethink.storage.base import Asked, Attempt, Change, Scope, Version
 from bethink.threads import ForkPoint, ThreadInfo
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 __all__ = [
     "SEQ_BITS",
+    "Said",
     "body_of",
     "decode_asked",
     "decode_attempt",
@@ -159,10 +160,24 @@ def decode_body(body: bytes) -> Message:
     return _decoded(_messages, body)
 
 
-def decode_said(body: bytes) -> Message:
-    """A message's words, name, role and `external`; the rest of it is passed over."""
-    said = _decoded(_words, body)
-    return Message(role=said.role, content=said.content, name=said.name, external=said.external)
+class Said(NamedTuple):
+    """What search is told of a message: its words, who said them, and who vouches for them."""
+
+    text: str
+    speaker: str
+    trust: Trust
+
+
+def decode_said(body: bytes) -> Said:
+    """What is said in a message; the rest of it is passed over. Kept: a talk comes back to the same again and again."""
+    return _said(body) if len(body) <= _LONGEST_KEPT else _said.__wrapped__(body)
+
+
+@lru_cache(maxsize=_KEPT)
+def _said(body: bytes) -> Said:
+    words = _decoded(_words, body)
+    said = Message(role=words.role, content=words.content, name=words.name, external=words.external)
+    return Said(said.text, said.speaker, said.trust)
 
 
 def decode_record(body: bytes) -> AnyRecord:
@@ -187,7 +202,7 @@ def decode_attempt(body: bytes) -> Attempt:
 
 def drop_kept() -> None:
     """Keep none: what was removed from the database is not to live on in the process."""
-    for cache in (_message, _record, decode_node, namespace_of):
+    for cache in (_message, _said, _record, decode_node, namespace_of):
         cache.cache_clear()
 
 
