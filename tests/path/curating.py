@@ -16,7 +16,7 @@ from bethink.models.language import GivenModel, Prompt
 from bethink.records import AnyRecord
 from bethink.settings import ModelStepName
 from bethink.storage.base import Scan, Scope
-from bethink.testing.doubles import FrozenClock, Scripted, ScriptedModel, summing_up
+from bethink.testing.doubles import FrozenClock, Scripted, ScriptedModel, remembering
 
 STEPS: tuple[ModelStepName, ...] = ("extract", "reconcile", "importance", "reflect")
 SETTINGS = Settings(refine="manual", model_steps=STEPS, model_timeout=timedelta(seconds=20))
@@ -51,18 +51,8 @@ def shown(prompt: Prompt) -> list[tuple[int, str, str]]:
     return [(int(number), role, html.unescape(text)) for number, role, text in _LISTED.findall(prompt.user)]
 
 
-def good(prompt: Prompt) -> str:
-    """A script that does every step well enough: the last two words of what each user says, and merges what is near."""
-    if prompt.purpose == "extract":
-        return insights(
-            *[item(number, " ".join(words.split()[-2:]).strip(".")) for number, role, words in shown(prompt) if role == "user"]
-        )
-    if prompt.purpose == "reconcile":
-        return decisions(*[(new, old, "merge") for new, old in pairs_of(prompt)])
-    if prompt.purpose == "importance of insights":
-        numbers = re.findall(r"^\[(\d+)\]", prompt.user, re.MULTILINE)
-        return json.dumps({"importance": [{"id": int(number), "importance": "high"} for number in numbers]})
-    return summing_up(prompt)
+good = remembering
+"""A script that does every step well enough."""
 
 
 def scripted(answer: Scripted | Callable[[Prompt], Scripted], name: str = "small") -> ScriptedModel:

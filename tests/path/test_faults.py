@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.path.curating import good
 
 from bethink import AsyncMemory, BethinkError, ItemPut, Memory, Message, Settings, StoreError, ToolCall
 from bethink.records import Insight, Node
@@ -33,7 +32,7 @@ from bethink.storage.base import Acquire, Read, Release
 from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.driver import Database, Driver
 from bethink.storage.sqlite.driver import connect as driver_connect
-from bethink.testing.doubles import FrozenClock, HashEmbedder, ScriptedModel
+from bethink.testing.doubles import FrozenClock, HashEmbedder, ScriptedModel, remembering
 from bethink.values import Namespace
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=timezone.utc)
@@ -155,7 +154,7 @@ def options() -> dict[str, Any]:
     return {
         "clock": FrozenClock(AT),
         "embedder": HashEmbedder(),
-        "language_model": ScriptedModel(good),
+        "language_model": ScriptedModel(remembering),
         "settings": SETTINGS,
         "durability": "normal",
     }
