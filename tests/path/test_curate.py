@@ -27,6 +27,7 @@ from tests.path.curating import (
 
 from bethink import AsyncMemory, Budget, Insight, Limits, Memory, Message, RefineReport, Settings, Summary
 from bethink.errors import InvalidInput
+from bethink.insights.model_reconcile import Decision, Pair, decided_changes
 from bethink.models.language import Prompt, Reply
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import AsyncScriptedModel, FrozenClock, Hang, Scripted
@@ -316,6 +317,20 @@ def test_nothing_of_a_safety_kind_is_closed_by_a_model() -> None:
         assert sorted(each.value for each in memory.profile()) == ["green tea", "peanuts", "roasted peanuts"]
 
 
+def test_what_is_trusted_less_neither_supersedes_nor_joins_what_a_user_said() -> None:
+    with opened(scripted(good), settings=EXTRACT) as memory:
+        talked(memory)
+        memory.refine()
+        older, newer = (each for each in memory.profile() if each.value in ("black coffee", "strong coffee"))
+        doubtful = msgspec.structs.replace(newer, trust="external")
+        for action in ("merge", "supersede"):
+            decision = Decision(Pair(doubtful, older), action)
+            changes, dropped = decided_changes(
+                [decision], [older, doubtful], now=newer.recorded_at, retention=SETTINGS.retention
+            )
+            assert (changes.records, changes.retire, dropped) == ((), (), {"trusted less": 1})
+
+
 def test_different_people_are_never_compared() -> None:
     model = scripted(lambda prompt: insights() if prompt.purpose == "extract" else decisions((1, 2, "supersede")))
     with opened(model, settings=RECONCILE) as memory:
@@ -470,7 +485,7 @@ def test_what_failed_waits_is_tried_again_and_is_given_up_in_the_end() -> None:
     with opened(scripted("nothing to read"), clock, settings=EXTRACT) as memory:
         talked(memory)
         (first,) = memory.refine().failed
-        assert (first.reason, memory.refine().waiting, memory.plan().waiting) == ("unreadable", 1, 1)
+        assert (first.reason, memory.refine().waiting, memory.plan().failed) == ("unreadable", 1, (first,))
         for number in range(2, 7):
             clock.advance(timedelta(hours=2))
             (again,) = memory.refine().failed
@@ -479,6 +494,32 @@ def test_what_failed_waits_is_tried_again_and_is_given_up_in_the_end() -> None:
         assert (memory.refine().given_up, memory.plan().given_up, memory.plan().calls) == (1, 1, 0)
         memory._engine.language_model = scripted(good, name="another")
         assert memory.refine().asked[0].kept > 0
+
+
+def test_an_outage_of_any_length_leaves_no_trace() -> None:
+    clock = FrozenClock()
+    with opened(scripted(ConnectionError()), clock, settings=EXTRACT) as memory:
+        talked(memory)
+        for number in range(1, 20):
+            (failed,) = memory.refine().failed
+            assert (failed.reason, failed.number) == ("error", number)
+            clock.advance(timedelta(hours=2))
+        memory._engine.language_model = scripted(good)
+        assert [asked.kept for asked in memory.refine().asked] == [3]
+
+
+def test_the_prompts_carry_the_schema_of_their_answers() -> None:
+    model = scripted(good)
+    with opened(model) as memory:
+        talked(memory)
+        memory.refine()
+        schemas = {prompt.purpose: prompt.schema and prompt.schema["required"] for prompt in model.prompts}
+        assert schemas == {
+            "extract": ["insights"],
+            "reconcile": ["decisions"],
+            "importance of insights": ["importance"],
+            "reflect": None,
+        }
 
 
 def test_after_three_errors_in_a_row_the_rest_is_left_for_later() -> None:

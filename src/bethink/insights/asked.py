@@ -78,11 +78,16 @@ def asked_of(
 ) -> Asked:
     """What came of asking once more, with the time to ask again where it failed.
 
+    A model that is out of reach is asked again for ever, in the end after the longest wait: an outage, however long, leaves no
+    trace. What it has answered in vain so often (`Backoff.attempts`) is given up.
+
     Args:
         last: what is kept for the same messages.
     """
     number = last.number + 1 if last is not None and last.failed and last.model == model else 1
     wait = retry_after(number, seed=f"{step} {thread_id} {first}", backoff=backoff) if reason else None
+    if wait is None and reason in ("error", "timeout"):
+        wait = backoff.most
     return Asked(
         thread_id=thread_id,
         step=step,

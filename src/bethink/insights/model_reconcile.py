@@ -237,7 +237,8 @@ def decided_changes(
         closed, by = (other, one) if decision.action == "supersede" else (one, other)
         if exempt(closed, retention):
             dropped["protected"] += 1
-        elif trusted_less(by, closed):
+        elif trusted_less(by, closed) or (decision.action == "merge" and by.trust != closed.trust):
+            # What is merged has the sources of both, and is to be trusted as the least of them.
             dropped["trusted less"] += 1
         elif decision.action == "merge" and closed.polarity != by.polarity:
             dropped["contradiction"] += 1

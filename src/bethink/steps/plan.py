@@ -23,7 +23,7 @@ from bethink.steps.derive import derive
 from bethink.steps.refine import checked_steps, summary_step
 from bethink.steps.score import scoring_step
 from bethink.steps.usage import Meter
-from bethink.storage.base import Read, Scan, Scope
+from bethink.storage.base import Asked, Read, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -63,12 +63,14 @@ class RefinePlan(msgspec.Struct, frozen=True, kw_only=True):
         planned: one for each thing asked for.
         waiting: how many failed lately, and are not asked for yet.
         given_up: how many failed too often; see `RefineReport`.
+        failed: of these, what came of steps other than summaries, each with its reason; `Thread.summaries` tells of those.
         limited: the limit of the language model that is reached already; "" for none. Then nothing would be asked.
     """
 
     planned: tuple[PlannedCall, ...] = ()
     waiting: int = 0
     given_up: int = 0
+    failed: tuple[Asked, ...] = ()
     limited: str = ""
 
     @property
@@ -87,6 +89,7 @@ class _Planned(msgspec.Struct):
     planned: list[PlannedCall]
     waiting: int = 0
     given_up: int = 0
+    failed: list[Asked] = msgspec.field(default_factory=list)
     limited: str = ""
 
 
@@ -116,7 +119,13 @@ def plan(
             continue
         refusal = Meter(engine, thread.namespace, thread.thread_id, limits).refusal
         found.limited = found.limited or ("" if refusal is None else refusal.limit)
-    return RefinePlan(planned=tuple(found.planned), waiting=found.waiting, given_up=found.given_up, limited=found.limited)
+    return RefinePlan(
+        planned=tuple(found.planned),
+        waiting=found.waiting,
+        given_up=found.given_up,
+        failed=tuple(found.failed),
+        limited=found.limited,
+    )
 
 
 def _of_thread(engine: Engine, thread: ThreadInfo, model: str, steps: Sequence[ModelStepName], found: _Planned) -> None:
@@ -151,6 +160,7 @@ def _of_thread(engine: Engine, thread: ThreadInfo, model: str, steps: Sequence[M
             progress, jobs = jobs_of(engine, namespace, thread_id, step, model, steps)
             found.waiting += len(progress.waiting)
             found.given_up += len(progress.given_up)
+            found.failed += (*progress.waiting, *progress.given_up)
             for job in jobs:
                 add(step, job.first, job.through, planned(job.work))
 

@@ -128,7 +128,7 @@ def refine(
 
 
 def _show_plan(page: Page, of: RefinePlan) -> None:
-    from bethink.cli.render import counted
+    from bethink.cli.render import counted, when
 
     for each in of.planned:
         where = f"{'/'.join(each.namespace)} {each.thread_id}, messages {ranges(((each.first, each.through),))}"
@@ -137,6 +137,11 @@ def _show_plan(page: Page, of: RefinePlan) -> None:
             f"{counted(each.calls, 'call')}, at most {each.tokens_in:,} tokens read and {each.tokens_out:,} written", indent=2
         )
     page.say(f"{counted(of.calls, 'call')}, at most {of.tokens:,} tokens")
+    for failed in of.failed:
+        again = "given up" if failed.retry_at is None else f"again from {when(failed.retry_at)}"
+        page.note(
+            f"{failed.step}: {failed.thread_id}, messages {ranges(((failed.first, failed.through),))}: {failed.reason}, {again}"
+        )
     if of.waiting or of.given_up:
         page.note(f"{of.waiting} waiting after a failure, {of.given_up} given up")
     if of.limited:
