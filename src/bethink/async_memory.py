@@ -277,8 +277,21 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Why:
-        return await _hop(self._sync.why, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget)
+        return await _hop(
+            self._sync.why,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
 
     async def why_not(
         self,
@@ -291,9 +304,21 @@ class AsyncMemory:
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> WhyNot:
         return await _hop(
-            self._sync.why_not, item_id, query, k, kinds=kinds, below=below, where=where, unit=unit, budget=budget
+            self._sync.why_not,
+            item_id,
+            query,
+            k,
+            kinds=kinds,
+            below=below,
+            where=where,
+            unit=unit,
+            budget=budget,
+            as_of=as_of,
+            valid_at=valid_at,
         )
 
     async def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
@@ -330,6 +355,12 @@ class AsyncMemory:
 
     async def cite(self, *record_ids: str) -> list[AnyRecord]:
         return await _hop(self._sync.cite, *record_ids)
+
+    async def pin(self, *records: str) -> list[AnyRecord]:
+        return await _hop(self._sync.pin, *records)
+
+    async def unpin(self, *records: str) -> list[AnyRecord]:
+        return await _hop(self._sync.unpin, *records)
 
     async def refine(
         self,

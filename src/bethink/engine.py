@@ -29,7 +29,9 @@ from bethink.storage.base import (
     Append,
     Forget,
     ForgetReceipt,
+    Get,
     Put,
+    Retire,
     Rewrite,
     Rewritten,
     Scan,
@@ -46,6 +48,7 @@ __all__ = ["SESSIONS", "Bound", "Engine", "Known", "ReadState", "Watcher"]
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=AnyRecord)
 _V = TypeVar("_V")
 _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 """Texts and speakers of lines, and a limit."""
@@ -53,7 +56,6 @@ _Wording: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], int]
 SESSIONS = 32
 """Ended sessions that a context looks back at; older ones are recalled."""
 
-_KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode", "state", "proposal")
 _CHOICES = 256
 _NAMESPACES = 64
 _THREADS = 64
@@ -389,7 +391,7 @@ class Engine:
         scan = Scan(
             what="records",
             scope=scope,
-            kinds=_KINDS if kinds is None else kinds,
+            kinds=kinds,
             current=current,
             pinned=pinned,
             newest=newest,
@@ -448,10 +450,15 @@ class Engine:
             summaries=tuple(summaries),
         )
 
-    def keep(self, namespace: Namespace, *records: AnyRecord) -> None:
-        """Store records that rest on nothing but the caller's word."""
-        with self.telemetry.span("store", namespace=namespace, records=len(records)):
-            self.store.put(Put(namespace=namespace, records=records, at=self.clock.now()))
+    def keep(self, namespace: Namespace, record: _R, *, retire: tuple[Retire, ...] = ()) -> _R:
+        """Store a record that the caller gives, and retire others in the same transaction; returns it as it is stored: redacted
+        if need be, and archived at once where what is there already is worth more.
+        """
+        with self.telemetry.span("store", namespace=namespace, records=1):
+            self.store.put(Put(namespace=namespace, records=(record,), retire=retire, at=record.recorded_at))
+        (stored,) = self.store.get(Get(scope=Scope(namespace), records=(record.id,))).records
+        assert isinstance(stored.record, type(record)), "an id of ours names no other record"
+        return stored.record
 
 
 class _Last(Generic[_K, _V]):

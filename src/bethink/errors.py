@@ -11,7 +11,9 @@
     ├─ Conflict                             somebody wrote first, or an id is used for something else
     │  └─ ThreadBusy                        it is somebody else's turn: until when
     ├─ LimitExceeded                        a limit that the caller set: which, and by how much
-    ├─ EmbeddingFailed                      an embedder gave no vectors, or none that can be used: which, and why
+    ├─ ProviderFailed                       what is not ours gave no answer that can be used: which, and why
+    │  ├─ EmbeddingFailed                   an embedder
+    │  └─ ModelFailed                       a language model
     ├─ MissingExtra          (ImportError)  an optional package is not installed: the install line
     └─ StoreError                           the database: cause on `__cause__`
        ├─ StoreBusy                         locked by another process for longer than the timeout
@@ -27,6 +29,7 @@ size, never printed: an error ends up in logs, and a memory may not.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 __all__ = [
@@ -43,7 +46,9 @@ __all__ = [
     "InvalidNamespace",
     "LimitExceeded",
     "MissingExtra",
+    "ModelFailed",
     "NotFound",
+    "ProviderFailed",
     "SchemaError",
     "StoreBusy",
     "StoreClosed",
@@ -178,56 +183,40 @@ class LimitExceeded(BethinkError):
         return type(self), (self.limit, self.most, self.found, self.unit, self.fix)
 
 
-class EmbeddingFailed(BethinkError):
-    """An embedder gave no vectors, or none that can be used. Nothing of the batch counts as embedded.
+class ProviderFailed(BethinkError):
+    """What bethink asked for an answer, and does not own, gave none, or none that can be used.
 
-    Never holds a text, a key, or what a server answered, which may quote either.
+    Never holds a text, a prompt, a key, or what a server answered, which may quote any of these.
 
     Attributes:
-        embedder: its name.
+        name: of the embedder or the model.
         problem, fix: what was found, and what to do about it.
         status: of the HTTP answer, where there was one.
     """
 
-    def __init__(self, embedder: str, problem: str, fix: str, *, status: int | None = None) -> None:
-        self.embedder = embedder
+    _sort = "provider"
+
+    def __init__(self, name: str, problem: str, fix: str, *, status: int | None = None) -> None:
+        self.name = name
         self.problem = problem
         self.fix = fix
         self.status = status
-        super().__init__(f"embedder {embedder}: {problem} — {fix}")
+        super().__init__(f"{self._sort} {name}: {problem} — {fix}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _embedding_failed, (self.embedder, self.problem, self.fix, self.status)
+        return partial(type(self), status=self.status), (self.name, self.problem, self.fix)
 
 
-def _embedding_failed(embedder: str, problem: str, fix: str, status: int | None) -> EmbeddingFailed:
-    return EmbeddingFailed(embedder, problem, fix, status=status)
+class EmbeddingFailed(ProviderFailed):
+    """An embedder gave no vectors, or none that can be used. Nothing of the batch counts as embedded."""
+
+    _sort = "embedder"
 
 
-class ModelFailed(BethinkError):
-    """A language model's server gave no reply, or none that can be read. Every step that asks one goes on without.
+class ModelFailed(ProviderFailed):
+    """A language model's server gave no reply, or none that can be read. Every step that asks one goes on without."""
 
-    Never holds a prompt, a key, or what a server answered, which may quote either.
-
-    Attributes:
-        model: its name.
-        problem, fix: what was found, and what to do about it.
-        status: of the HTTP answer, where there was one.
-    """
-
-    def __init__(self, model: str, problem: str, fix: str, *, status: int | None = None) -> None:
-        self.model = model
-        self.problem = problem
-        self.fix = fix
-        self.status = status
-        super().__init__(f"language model {model}: {problem} — {fix}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _model_failed, (self.model, self.problem, self.fix, self.status)
-
-
-def _model_failed(model: str, problem: str, fix: str, status: int | None) -> ModelFailed:
-    return ModelFailed(model, problem, fix, status=status)
+    _sort = "language model"
 
 
 class MissingExtra(BethinkError, ImportError):

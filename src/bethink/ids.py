@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from datetime import datetime
+from datetime import datetime, timezone
 
-__all__ = ["derived_id", "may_be_new", "new_id"]
+__all__ = ["derived_id", "may_be_new", "new_id", "time_of", "to_millis"]
 
 _VARIANT = {f"{digit:x}": f"{0b1000 | (digit & 0b11):x}" for digit in range(16)}
 
@@ -24,6 +24,22 @@ def new_id(at: datetime) -> str:
 def may_be_new(given: str) -> bool:
     """Whether an id looks as those of `new_id` do. Others may look so too."""
     return len(given) == 36 and given[14] == "7" and given[8] == given[13] == given[18] == given[23] == "-"
+
+
+def time_of(given: str) -> datetime | None:
+    """The time that an id carries, to the millisecond; None for an id that is no UUIDv7 as `new_id` writes it."""
+    if not may_be_new(given):
+        return None
+    try:
+        return datetime.fromtimestamp(int(given[:8] + given[9:13], 16) / 1000, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        # Not hexadecimal, or beyond the year 9999.
+        return None
+
+
+def to_millis(at: datetime) -> datetime:
+    """A time as an id carries it, cut to the millisecond."""
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
 def derived_id(at: datetime, *parts: str) -> str:

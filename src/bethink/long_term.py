@@ -6,7 +6,7 @@ pending ─▶ approve, reject                 changes ─▶ undo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from bethink.retrieval.filters import Where, filter_of
 from bethink.steps import past
 from bethink.steps import undo as undoing
 from bethink.steps.reflect import catch_up
-from bethink.storage.base import Change, Cite, Get, Put, Scope
+from bethink.storage.base import Change, Cite, Get, Pin, Put, Scope
 from bethink.values import Namespace, check_id, check_json, check_text, utc
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class LongTerm:
         trust: Trust = "user",
         at: datetime | None = None,
     ) -> Note:
-        """Keep a text. Returns the note, searchable from now on; `pinned` puts it into every context.
+        """Keep a text. Returns the note as stored, searchable from now on; `pinned` puts it into every context.
 
         Args:
             metadata: JSON of your own, given back with it.
@@ -80,10 +80,7 @@ class LongTerm:
             pinned=pinned,
             metadata=dict(metadata or {}),
         )
-        if self._engine.redaction is not None:
-            note = self._engine.redaction.record(note)
-        self._engine.keep(self._namespace, note)
-        return note
+        return self._engine.keep(self._namespace, note)
 
     def store_episode(
         self,
@@ -229,6 +226,34 @@ class LongTerm:
         now = self._engine.clock.now()
         ids = [self._record_id(given) for given in record_ids]
         self._engine.store.put(Put(namespace=self._namespace, at=now, cite=tuple(Cite(found, now) for found in ids)))
+        return self._records_named(ids)
+
+    def pin(self, *records: str) -> list[AnyRecord]:
+        """Keep records in view until they are let go: a note is in every context, an insight in every context and profile
+        whatever it scores, an episode is never archived. Takes ids or short marks; returns the records. Pinning again changes
+        nothing. A newer statement takes the place of a pinned insight as of any other, and is not pinned by that.
+
+        Raises:
+            NotFound: no such record here, or a mark that fits several.
+            Conflict: one is no longer current.
+            InvalidInput: one is no note, insight or episode.
+
+        What is pinned takes room: `context` raises when it does not fit (`BudgetError`, or `Limits.memory_tokens`).
+        """
+        return self._pin(records, pinned=True)
+
+    def unpin(self, *records: str) -> list[AnyRecord]:
+        """Let pinned records go: from now on they are shown and kept by their scores. See `pin`; takes retired ones too."""
+        return self._pin(records, pinned=False)
+
+    def _pin(self, records: Sequence[str], *, pinned: bool) -> list[AnyRecord]:
+        now = self._engine.clock.now()
+        ids = [self._record_id(given) for given in records]
+        pins = tuple([Pin(found, pinned) for found in ids])
+        self._engine.store.put(Put(namespace=self._namespace, at=now, pin=pins))
+        return self._records_named(ids)
+
+    def _records_named(self, ids: Sequence[str]) -> list[AnyRecord]:
         fetched = self._engine.store.get(Get(scope=Scope(self._namespace), records=tuple(ids)))
         by_id = {stored.record.id: stored.record for stored in fetched.records}
         return [by_id[found] for found in ids]
@@ -237,11 +262,8 @@ class LongTerm:
         mark = check_id(given, "record id").removeprefix("[").removesuffix("]").removeprefix("mem:")
         if len(mark) >= 32:
             return mark
-        found = [
-            stored.record.id
-            for stored in self._engine.records(Scope(self._namespace), current=False)
-            if stored.record.id.endswith(mark)
-        ]
+        fetched = self._engine.store.get(Get(scope=Scope(self._namespace), endings=(mark,)))
+        found = [stored.record.id for stored in fetched.records if stored.record.kind != "item"]
         if len(found) != 1:
             raise NotFound(f"{len(found) or 'no'} records here end in {mark!r} — give the whole id")
         return found[0]

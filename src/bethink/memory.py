@@ -253,13 +253,17 @@ class Memory(LongTerm):
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        wanted = _wanted(query, k, kinds, where, unit, budget)
+        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+
+    def _at_times(self, below: bool, wanted: Wanted, as_of: object, valid_at: object) -> tuple[Wanted, past.When]:
+        """What is asked of a recall, at the times asked for. A question as of a time draws nothing from messages."""
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
             catch_up(self._engine, self._namespace)
         if not asked.is_now:
             wanted = at_times(self._engine, Scope(self._namespace, below), wanted, asked)
-        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+        return wanted, asked
 
     def why(
         self,
@@ -271,14 +275,15 @@ class Memory(LongTerm):
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Why:
         """`recall`, explained: what was looked for, what ran, and of each hit its places by words and by meaning alone, the
         terms it holds, its neighbours, and what each leg added or took. `result` is what `recall` returns.
         """
         from bethink.steps.why import why
 
-        wanted = _wanted(query, k, kinds, where, unit, budget)
-        catch_up(self._engine, self._namespace)
+        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
         return why(self._engine, Scope(self._namespace, below), query, wanted)
 
     def why_not(
@@ -292,6 +297,8 @@ class Memory(LongTerm):
         where: Where | None = None,
         unit: Unit = "message",
         budget: int | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> WhyNot:
         """At which step of such a `recall` a message or record falls out, by how much, and what would have it found.
 
@@ -303,9 +310,8 @@ class Memory(LongTerm):
         from bethink.steps.why import why_not
 
         check_text(item_id, "item_id")
-        wanted = _wanted(query, k, kinds, where, unit, budget)
-        catch_up(self._engine, self._namespace)
-        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted)
+        wanted, asked = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted, asked)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""

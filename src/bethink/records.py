@@ -20,13 +20,15 @@ Every derived text names the messages it rests on; when those are forgotten, so 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from bethink.ids import time_of
 from bethink.messages import Trust
 
 __all__ = [
+    "EVERY_KIND",
     "AnyRecord",
     "Cut",
     "Decision",
@@ -61,6 +63,9 @@ StatePart: TypeAlias = Literal["goal", "phase", "decision", "fact", "task", "art
 Topic: TypeAlias = Literal["identity", "preference", "constraint", "goal", "plan", "decision", "relation", "event", "skill"]
 
 
+EVERY_KIND: tuple[RecordKind, ...] = get_args(RecordKind)
+
+
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message that a record rests on.
 
@@ -83,6 +88,10 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     sources: tuple[str, ...]
     at: datetime
     speaker: str = ""
+
+
+_ARCHIVED = "archived"
+"""How the reason of what was retired for want of room begins."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
@@ -128,6 +137,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
         return self.recorded_at
 
     @property
+    def archived(self) -> bool:
+        """Whether it was retired for want of room, and nothing took its place."""
+        return not self.current and self.superseded_by is None and self.reason.startswith(_ARCHIVED)
+
+    @property
     def current(self) -> bool:
         return self.retired_at is None
 
@@ -169,6 +183,14 @@ class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insigh
     def date_added(self) -> datetime:
         """When it came to be known; the same as `recorded_at`."""
         return self.recorded_at
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was first said: the time in its id, to the millisecond; of a foreign id, since when it is true. Never later
+        than it came to be known, which may be long after that.
+        """
+        said = time_of(self.id) or self.valid_from
+        return said if said is not None and said <= self.recorded_at else self.recorded_at
 
     @property
     def source_session_ids(self) -> tuple[str, ...]:

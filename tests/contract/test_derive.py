@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import groupby
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +56,10 @@ def insight(
         reason="" if superseded_by is None else "newer",
         valid_to=None if superseded_by is None else at,
     )
+
+
+def archived(record_id: str, *, minutes: int = 0) -> Insight:
+    return msgspec.structs.replace(insight(record_id, minutes=minutes), retired_at=START, reason="archived: no room")
 
 
 def seqs_of(covers: tuple[tuple[int, int], ...]) -> list[int]:
@@ -181,6 +186,20 @@ class TestReopened:
     def test_unless_its_slot_is_taken(self) -> None:
         (still,) = reopened([insight("old", superseded_by="gone")], [insight("now", minutes=5)])
         assert (still.current, still.superseded_by, still.reason) == (False, "now", "newer")
+
+    def test_nor_where_one_that_began_later_was_archived(self) -> None:
+        kept = archived("moved on", minutes=5)
+        (still,) = reopened([insight("old", superseded_by="gone")], [kept])
+        assert (still.current, still.superseded_by) == (False, "moved on")
+
+    def test_one_that_was_archived_before_it_began_does_not_matter(self) -> None:
+        (back,) = reopened([insight("new", minutes=5, superseded_by="gone")], [archived("old")])
+        assert back.current
+
+    def test_nor_does_one_that_was_withdrawn(self) -> None:
+        withdrawn = msgspec.structs.replace(archived("wrong", minutes=5), reason="withdrawn")
+        (back,) = reopened([insight("old", superseded_by="gone")], [withdrawn])
+        assert back.current
 
     def test_another_slot_does_not_matter(self) -> None:
         (back,) = reopened([insight("old", superseded_by="gone")], [insight("now", slot="diet")])

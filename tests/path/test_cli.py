@@ -27,7 +27,7 @@ VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
     *("summaries", "refine", "expand"),
-    *("context", "replay", "recall", "why", "profile", "store", "cite"),
+    *("context", "replay", "recall", "why", "profile", "store", "pin", "unpin", "cite"),
     *("history", "diff", "pending", "approve", "reject", "changes", "undo"),
     *("episodes", "episode", "reflect"),
     *("forget", "verify", "attested", "redact"),
@@ -320,6 +320,20 @@ def test_the_profile_quotes_its_sources_and_its_history_names_the_successor(shel
     [former] = [entry for entry in profile["history"] if entry["insight"]["slot"] == "residence"]
     assert former["insight"]["superseded_by"] == home["insight"]["id"]
     assert "history" not in shell.json("profile")
+
+
+def test_a_recall_as_of_a_time_says_why_too(shell: Shell) -> None:
+    told = shell.json("why", "Ghent", "--as-of", "2020-01-01")
+    assert told["hits"] == []
+    assert told["why"] == shell.json("recall", "Ghent", "--as-of", "2020-01-01", "--why")["why"]
+
+
+def test_a_record_is_pinned_and_let_go_by_id_and_by_mark(shell: Shell) -> None:
+    record = shell.json("store", "Prefers aisle seats.")["record"]
+    assert shell.json("pin", f"mem:{record['id'][-8:]}")["records"][0]["pinned"] is True
+    assert "pinned" in [event["what"] for event in shell.json("history", record["id"])["entries"][0]["events"]]
+    assert "pinned" not in shell.json("unpin", record["id"])["records"][0]
+    assert shell.text("unpin", record["id"]).endswith("not pinned\n")
 
 
 def test_a_citation_counts_by_id_and_by_mark(shell: Shell) -> None:

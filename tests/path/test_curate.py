@@ -305,16 +305,28 @@ def test_V091_another_tenants_record_is_never_offered_and_cannot_be_named() -> N
     assert list(other.profile()) == theirs
 
 
-def test_nothing_of_a_safety_kind_is_closed_by_a_model() -> None:
+def test_nothing_that_is_pinned_or_of_a_safety_kind_is_closed_by_a_model() -> None:
     def script(prompt: Prompt) -> str:
         return insights() if prompt.purpose == "extract" else decisions(*[(a, b, "supersede") for a, b in pairs_of(prompt)])
 
     with opened(scripted(script), settings=RECONCILE) as memory:
         for text in ("I am allergic to peanuts.", "I am allergic to roasted peanuts.", "I like tea.", "I like green tea."):
             memory.thread("t").add("user", text)
+        memory.pin(next(each.id for each in memory.profile() if each.value == "tea"))
         report = memory.refine()
-        assert (report.asked[-1].kept, report.asked[-1].dropped) == (1, {"protected": 1})
-        assert sorted(each.value for each in memory.profile()) == ["green tea", "peanuts", "roasted peanuts"]
+        assert (report.asked[-1].kept, report.asked[-1].dropped) == (0, {"protected": 2})
+        assert sorted(each.value for each in memory.profile()) == ["green tea", "peanuts", "roasted peanuts", "tea"]
+
+
+def test_what_nobody_protects_is_closed_as_it_decides() -> None:
+    def script(prompt: Prompt) -> str:
+        return insights() if prompt.purpose == "extract" else decisions(*[(a, b, "supersede") for a, b in pairs_of(prompt)])
+
+    with opened(scripted(script), settings=RECONCILE) as memory:
+        for text in ("I like tea.", "I like green tea."):
+            memory.thread("t").add("user", text)
+        assert memory.refine().asked[-1].kept == 1
+        assert [each.value for each in memory.profile()] == ["green tea"]
 
 
 def test_what_is_trusted_less_neither_supersedes_nor_joins_what_a_user_said() -> None:

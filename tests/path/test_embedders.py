@@ -86,7 +86,7 @@ def test_V024_V070_a_memory_stores_nothing_of_a_batch_of_such_vectors(tmp_path: 
 def test_an_error_names_the_embedder_and_holds_no_text() -> None:
     with pytest.raises(EmbeddingFailed) as raised:
         CachedEmbedder(Giving(np.ones((1, 4)))).embed(["a secret of somebody"])
-    assert raised.value.embedder == "giving"
+    assert raised.value.name == "giving"
     assert "secret" not in str(raised.value)
 
 

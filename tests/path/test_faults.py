@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from bethink import AsyncMemory, BethinkError, ItemPut, Memory, Message, Settings, StoreError, ToolCall
-from bethink.records import Insight, Node
-from bethink.storage.base import Acquire, Read, Release
+from bethink.records import Insight, Node, Note
+from bethink.storage.base import Acquire, Read, Release, Scope
 from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.driver import Database, Driver
 from bethink.storage.sqlite.driver import connect as driver_connect
@@ -37,6 +37,7 @@ from bethink.values import Namespace
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=timezone.utc)
 SETTINGS = Settings(window=400, segment_messages=4, node_tokens=60, node_fan_in=2, refine="manual")
+NOTE, PINNED = "01980000000070008000000000000001", "01980000000070008000000000000002"
 EVERY = os.environ.get("EVERY_FAULT") == "1"
 SOME = 4
 
@@ -81,6 +82,8 @@ VERBS: dict[str, Verb] = {
     "promote": Verb(lambda memory: memory.thread("t").promote("m5")),
     "refine": Verb(lambda memory: memory.thread("t").refine(), at_once=False),
     "curate": Verb(lambda memory: memory.refine(steps=["extract", "reconcile", "importance", "reflect"]), at_once=False),
+    "pin": Verb(lambda memory: memory.pin(NOTE)),
+    "unpin": Verb(lambda memory: memory.unpin(PINNED)),
     "set the state": Verb(
         lambda memory: memory.thread("t").set_state(goal="ship", decisions=[("SQLite", "one file")]), gone=True
     ),
@@ -137,7 +140,8 @@ def prepared(path: Path) -> None:
         thread.checkpoint({"step": 3}, id="s3")
         thread.context()
         thread.fork(34, thread_id="other")
-        memory.store("the key is under the mat", pinned=True)
+        for name, text in ((PINNED, "the key is under the mat"), (NOTE, "the cat is next door")):
+            memory._engine.keep(memory.namespace, Note(id=name, text=text, trust="user", recorded_at=AT, pinned=name == PINNED))
         for number in range(40, 62):
             thread.append([say(f"m{number}", f"note {number} for team {number}: I live in town {number}.")])
         thread.append([say("waits", "wait", metadata={"a": 1}), call("late")[0]])
@@ -168,7 +172,7 @@ def opened(path: Path) -> Memory:
 
 
 def talk(memory: Memory) -> list[Any]:
-    """What somebody has been told is stored: messages, states, tiers, and items as they are."""
+    """What somebody has been told is stored: messages, states, tiers, pins, and items as they are."""
     found: list[Any] = []
     for info in memory.threads(below=True):
         thread = memory.scope(*info.namespace[1:]).thread(info.thread_id)
@@ -176,7 +180,12 @@ def talk(memory: Memory) -> list[Any]:
         states = [(each.id, each.parent_id, each.seq, thread.resume(each.id).state) for each in thread.checkpoints()]
         found.append((info.namespace, info.thread_id, messages, states, thread.tiers(), thread.state_block(2_000)))
     items = memory.items.search(below=True)
-    return [*found, (None, "items", sorted((each.namespace, each.key, str(each.value), each.expires_at) for each in items))]
+    pins = [each.record.id for each in memory._engine.records(Scope(memory.namespace), kinds=("note",), pinned=True)]
+    return [
+        *found,
+        (None, "pins", pins),
+        (None, "items", sorted((each.namespace, each.key, str(each.value), each.expires_at) for each in items)),
+    ]
 
 
 def nodes_of(memory: Memory, namespace: Namespace = ("default",), thread_id: str = "t") -> tuple[Node, ...]:

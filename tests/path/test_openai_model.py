@@ -165,7 +165,7 @@ def test_the_error_survives_a_process_boundary(server: Server) -> None:
     server.answers = [refusing(401)]
     error = refused(server)
     again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.status, again.model) == (str(error), 401, "m")
+    assert (str(again), again.status, again.name) == (str(error), 401, "m")
 
 
 # -- keys and addresses ---------------------------------------------------------------------------------------------------

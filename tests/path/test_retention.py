@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import InvalidInput
+from bethink.ids import derived_id
 from bethink.insights.retention import beyond, curve, exempt, first_hand, score, select_profile
-from bethink.records import Importance, Insight
+from bethink.records import Episode, Importance, Insight
 from bethink.settings import Retention, Settings
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
@@ -30,6 +31,19 @@ def insight(name: str = "a", **fields: Any) -> Insight:
         "value": name,
     } | fields
     return Insight(id=name, **given_fields)
+
+
+def test_an_insight_is_as_old_as_what_was_said_however_late_it_was_recorded() -> None:
+    said = derived_id(NOW - 10 * DAY, "coffee")
+    late, at_once = (insight(said, recorded_at=at) for at in (NOW, NOW - 10 * DAY))
+    assert score(late, now=NOW, retention=Retention()) == score(at_once, now=NOW, retention=Retention())
+    assert late.said_at == NOW - 10 * DAY
+
+
+def test_an_episode_is_as_old_as_the_work() -> None:
+    done: dict[str, Any] = {"text": "x", "trust": "user", "task": "x", "outcome": "success", "ended_at": NOW - 10 * DAY}
+    late, at_once = (Episode(id="e", recorded_at=at, **done) for at in (NOW, NOW - 10 * DAY))
+    assert score(late, now=NOW, retention=Retention()) == score(at_once, now=NOW, retention=Retention())
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import Memory, Message, Why, WhyNot
+from bethink.errors import InvalidInput
 from bethink.models import Embedder
 from bethink.retrieval.hits import RecallResult
 from bethink.retrieval.ranker import Ranker
@@ -34,6 +35,65 @@ def memory_of(*texts: str, embedder: Embedder | None = None, ranker: Ranker | No
 
 def ids(memory: Memory) -> list[str]:
     return [message.id for message in memory.thread("t").messages()]
+
+
+# -- at other times -------------------------------------------------------------------------------------------------------
+
+NEXT = AT + timedelta(days=1)
+
+
+@pytest.fixture
+def moved() -> Memory:
+    """Lives in Porto, and a day later in Ghent."""
+    clock = FrozenClock(AT)
+    memory = Memory(embedder=None, clock=clock)
+    memory.thread("t").add("user", "I live in Porto.", id="m1")
+    memory.profile()
+    clock.set(NEXT)
+    memory.thread("t").add("user", "I live in Ghent now.", id="m2")
+    memory.profile()
+    clock.set(NEXT + timedelta(days=1))
+    return memory
+
+
+def home(memory: Memory, place: str) -> str:
+    return next(each.id for each in memory.records("insight", current=False) if each.text.endswith(place))
+
+
+@pytest.mark.parametrize("asked", [{"as_of": AT}, {"valid_at": AT}, {"as_of": NEXT, "valid_at": AT}, {}])
+def test_why_at_a_time_has_the_hits_of_that_recall(moved: Memory, asked: dict[str, Any]) -> None:
+    told = moved.why("live in Porto", kinds=["insight", "message"], **asked)
+    assert told.result == moved.recall("live in Porto", kinds=["insight", "message"], **asked)
+    assert [each.hit for each in told.hits] == list(told.result)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "detail", "change"),
+    [
+        ("m2", {"as_of": AT}, "it was stored after that time", "a later as_of"),
+        ("Ghent", {"as_of": AT}, "it was not known yet at that time", "a later as_of"),
+        ("Porto", {"as_of": NEXT}, "it was known at that time, and no longer current", "an earlier as_of"),
+        ("m2", {"valid_at": AT}, "it was said after that time", "a later valid_at"),
+        ("Porto", {"valid_at": NEXT}, "it did not hold at that time of the world, as far as is known", "another valid_at"),
+    ],
+)
+def test_what_was_not_there_at_a_time_or_did_not_hold_says_so(
+    moved: Memory, name: str, asked: dict[str, Any], detail: str, change: str
+) -> None:
+    item = name if name == "m2" else home(moved, name)
+    told = moved.why_not(item, "live in Ghent", **asked)
+    assert (told.step, told.detail, told.change) == ("time", detail, change)
+
+
+def test_what_was_current_then_is_found_at_that_time_and_retired_now(moved: Memory) -> None:
+    porto = home(moved, "Porto")
+    assert moved.why_not(porto, "live in Porto", as_of=AT).found
+    assert moved.why_not(porto, "live in Porto").step == "retired"
+
+
+def test_a_time_that_is_yet_to_come_is_refused(moved: Memory) -> None:
+    with pytest.raises(InvalidInput, match="yet to come"):
+        moved.why("live in Porto", as_of=NEXT + timedelta(days=9))
 
 
 # -- why ------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import msgspec
 
 from bethink.errors import NotFound
 from bethink.items.text import strings_of
-from bethink.records import Episode, ItemVersion, StateEntry, Summary
+from bethink.records import EVERY_KIND, Episode, ItemVersion, StateEntry, Summary
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, Verification
 from bethink.storage.derive import made_of
 
@@ -119,7 +119,7 @@ def prove(memory: Memory, store: Store, texts: Sequence[str]) -> Proof:
 def _unsaid(store: Store, texts: Sequence[str]) -> list[str]:
     """Those of the texts that nothing stored says, alone or within a longer text."""
     left = list(texts)
-    for scan in (Scan(what="messages", scope=_EVERYTHING), Scan(what="records", scope=_EVERYTHING)):
+    for scan in (Scan(what="messages", scope=_EVERYTHING), Scan(what="records", scope=_EVERYTHING, kinds=EVERY_KIND)):
         page = store.scan(scan)
         while left:
             said = [words for item in page.items for words in _said_by(item)]

@@ -17,10 +17,7 @@ import msgspec
 from bethink.records import AnyRecord, Insight, Proposal, Source, StateEntry
 from bethink.storage.base import Version
 
-__all__ = ["ARCHIVED", "Changed", "Diff", "HistoryEntry", "HistoryEvent", "chain", "difference", "story"]
-
-ARCHIVED = "archived"
-"""How the reason of what left a profile for want of room begins."""
+__all__ = ["Changed", "Diff", "HistoryEntry", "HistoryEvent", "chain", "difference", "story"]
 
 
 class HistoryEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,13 +25,14 @@ class HistoryEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     Attributes:
         at: system time.
-        what: it came to be known, was said again by further sources, stopped being current, or is current again.
+        what: it came to be known, was said again by further sources, stopped being current, is current again, was pinned, or
+            was let go.
         reason, superseded_by: of "retired".
         sources: of "recorded" and "restated", what it came from; without those that have been forgotten.
     """
 
     at: datetime
-    what: Literal["recorded", "restated", "retired", "returned"]
+    what: Literal["recorded", "restated", "retired", "returned", "pinned", "unpinned"]
     reason: str = ""
     superseded_by: str | None = None
     sources: tuple[Source, ...] = ()
@@ -100,7 +98,7 @@ def difference(before: Iterable[AnyRecord], after: Iterable[AnyRecord], *, since
         if last is not None:
             changed.append(Changed(former, last, record.reason))
         else:
-            (archived if record.reason.startswith(ARCHIVED) else retired).append(record)
+            (archived if record.archived else retired).append(record)
     replaced = {each.new.id for each in changed}
     new = [record for record in now.values() if record.current and record.id not in replaced]
     return Diff(
@@ -163,6 +161,8 @@ def _add(
         events.append(HistoryEvent(at=at, what="retired", reason=reason, superseded_by=by))
     elif closed is None and was.get("retired_at") is not None:
         events.append(HistoryEvent(at=at, what="returned"))
+    if was is not _OPEN and was.get("pinned", False) != became.get("pinned", False):
+        events.append(HistoryEvent(at=at, what="pinned" if became.get("pinned") else "unpinned"))
 
 
 def chain(records: Iterable[AnyRecord], *, record_id: str = "", subject: str = "", slot: str = "") -> list[AnyRecord]:

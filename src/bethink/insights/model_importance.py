@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from bethink.compaction.json_reply import number_of, read_items, words_of
-from bethink.insights.reconcile import said_at
 from bethink.models.language import ModelError, ModelStep, Prompt, Usage
 from bethink.records import Importance, Insight
 from bethink.storage.base import FailureReason
@@ -106,7 +105,7 @@ def _weighed(insights: Sequence[Insight]) -> ModelStep[Weighed]:
 
 def _prompt(insights: Sequence[Insight]) -> Prompt:
     lines = "\n".join(
-        f"[{number}] {html.escape(f'{said_at(each).date().isoformat()}, {each.topic}: {_one_line(each)}', quote=False)}"
+        f"[{number}] {html.escape(f'{each.said_at.date().isoformat()}, {each.topic}: {_one_line(each)}', quote=False)}"
         for number, each in enumerate(insights, 1)
     )
     return Prompt(

@@ -26,7 +26,7 @@ import msgspec
 
 from bethink.compaction.json_reply import number_of, read_items, words_of
 from bethink.insights.forms import content
-from bethink.insights.reconcile import Changes, said_at, trusted_less
+from bethink.insights.reconcile import Changes, trusted_less
 from bethink.insights.retention import exempt, first_hand
 from bethink.models.language import ModelError, ModelStep, Prompt, Usage
 from bethink.records import Insight
@@ -121,14 +121,14 @@ def near_pairs(current: Sequence[Insight], new: Collection[str]) -> tuple[Pair, 
         current: the current insights of one namespace.
         new: ids of those that are to be compared with what was said before them.
     """
-    known = sorted((each for each in current if first_hand(each)), key=lambda each: (said_at(each), each.id))
+    known = sorted((each for each in current if first_hand(each)), key=lambda each: (each.said_at, each.id))
     words = {each.id: content(each.value) for each in known}
     found: list[Pair] = []
     for place, newer in enumerate(known):
         if newer.id not in new:
             continue
         shares = [
-            (_shared(words[newer.id], words[older.id]), said_at(older), older)
+            (_shared(words[newer.id], words[older.id]), older.said_at, older)
             for older in known[:place]
             if older.subject == newer.subject and older.topic == newer.topic
         ]
@@ -197,7 +197,7 @@ def _read(item: object, asked: dict[tuple[int, int], Pair], count: int) -> tuple
 
 def _prompt(offered: Sequence[Insight], pairs: Sequence[tuple[int, int]]) -> Prompt:
     lines = "\n".join(
-        f"[{number}] {html.escape(f'{said_at(each).date().isoformat()}, {each.topic}: {_one_line(each)}', quote=False)}"
+        f"[{number}] {html.escape(f'{each.said_at.date().isoformat()}, {each.topic}: {_one_line(each)}', quote=False)}"
         for number, each in enumerate(offered, 1)
     )
     return Prompt(
@@ -250,7 +250,7 @@ def decided_changes(
                 records[by.id] = msgspec.structs.replace(joined, sources=(*joined.sources, *gained))
                 retired[closed.id] = Retire(closed.id, now, MERGED, superseded_by=by.id)
             else:
-                ended = max(by.valid_from or said_at(by), closed.valid_from or said_at(closed))
+                ended = max(by.valid_from or by.said_at, closed.valid_from or closed.said_at)
                 retired[closed.id] = Retire(closed.id, now, SUPERSEDED, superseded_by=by.id, valid_to=ended)
     return Changes(tuple(records.values()), tuple(retired.values())), dict(sorted(dropped.items()))
 

@@ -26,13 +26,12 @@ future does not win for ever.
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 
 import msgspec
 
-from bethink.ids import derived_id
+from bethink.ids import derived_id, to_millis
 from bethink.insights import times
 from bethink.insights.extract import CORRECTION
 from bethink.insights.forms import alike, content, form_of
@@ -41,9 +40,7 @@ from bethink.messages import lowest_trust
 from bethink.records import Insight
 from bethink.storage.base import Retire
 
-__all__ = ["Changes", "reconcile", "said_at", "trusted_less"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+__all__ = ["Changes", "reconcile", "trusted_less"]
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -72,7 +69,7 @@ def reconcile(current: Sequence[Insight], incoming: Sequence[Insight], *, now: d
     """
     book = _Book(current, now)
     kept: list[Insight] = []
-    for statement in sorted(incoming, key=_said):
+    for statement in sorted(incoming, key=lambda each: each.said_at):
         meant, wrong = book.resolved(book.as_known(statement))
         if not book.take(meant, "corrected" if wrong else "superseded"):
             kept.append(meant)
@@ -118,13 +115,13 @@ class _Book:
             return False
         same = max(equal, key=lambda insight: (insight.current, self._order(insight), insight.id), default=None)
         taken = _joined(same, statement) if same else _open(statement)
-        if same is not None and (same.current or _said(statement) <= self._order(same)):
+        if same is not None and (same.current or statement.said_at <= self._order(same)):
             # Of one that came to its end later than this was said, it is one more mention.
             self._write(taken)
             return True
         others = [insight for insight in answers if not _same_answer(insight, statement)]
         head = max((insight for insight in others if insight.current), key=lambda insight: insight.id, default=None)
-        after = [insight for insight in others if _held(insight) and self._order(insight) > _said(statement)]
+        after = [insight for insight in others if _held(insight) and self._order(insight) > statement.said_at]
         if after:
             following = min(after, key=lambda insight: (self._order(insight), insight.id))
             began = _began(following)
@@ -159,7 +156,7 @@ class _Book:
             if taken_up is None:
                 continue
             for insight in preferences:
-                if self._order(insight) <= _said(left) and _is_preference(insight, left.value, taken_up.value):
+                if self._order(insight) <= left.said_at and _is_preference(insight, left.value, taken_up.value):
                     self.close(insight, taken_up)
 
     def _closed(self, insight: Insight, by: Insight, ended: datetime, how: str = "superseded") -> Insight:
@@ -191,7 +188,7 @@ class _Book:
         if (slot, value) == (statement.slot, statement.value):
             return statement
         polarity = statement.polarity
-        renamed = derived_id(_said(statement), "insight", statement.subject, slot, value, polarity)
+        renamed = derived_id(statement.said_at, "insight", statement.subject, slot, value, polarity)
         return msgspec.structs.replace(statement, id=renamed, slot=slot, value=value)
 
     def _slot(self, statement: Insight) -> list[Insight]:
@@ -199,10 +196,10 @@ class _Book:
 
     def _order(self, insight: Insight) -> datetime:
         """When it was last said, as far as is known: no earlier than what it replaced came to its end."""
-        order = _said(insight)
+        order = insight.said_at
         for other in self._slot(insight):
             if other.superseded_by == insight.id and other.retired_at and other.valid_to and _held(other):
-                order = max(order, _said(other), min(_millis(other.valid_to), _millis(other.retired_at)))
+                order = max(order, other.said_at, min(to_millis(other.valid_to), to_millis(other.retired_at)))
         return order
 
     def resolved(self, statement: Insight) -> tuple[Insight, Insight | None]:
@@ -218,7 +215,7 @@ class _Book:
         for insight in known:
             if insight.value == statement.value and _holds(insight, statement):
                 return _answering(statement, insight), None
-        wrong = [insight for insight in known if _is_wrong(insight, old) and self._order(insight) <= _said(statement)]
+        wrong = [insight for insight in known if _is_wrong(insight, old) and self._order(insight) <= statement.said_at]
         if wrong:
             latest = max(wrong, key=lambda insight: (self._order(insight), insight.id))
             return _answering(statement, latest), latest
@@ -230,7 +227,7 @@ class _Book:
         holding = [
             insight
             for insight in holding
-            if insight.current and self._order(insight) <= _said(statement) and not _trusted_less(statement, insight)
+            if insight.current and self._order(insight) <= statement.said_at and not _trusted_less(statement, insight)
         ]
         if not holding:
             return statement, None
@@ -256,11 +253,6 @@ class _Book:
         return before is None or before.sources != after.sources or (after.current and not before.current)
 
 
-def said_at(insight: Insight) -> datetime:
-    """When it was first said, as far as is known, to the millisecond; never after the system knew of it."""
-    return _said(insight)
-
-
 def trusted_less(statement: Insight, head: Insight) -> bool:
     """Whether a statement may not take the place of another, since it is trusted less."""
     return _trusted_less(statement, head)
@@ -269,25 +261,8 @@ def trusted_less(statement: Insight, head: Insight) -> bool:
 # -- one insight ----------------------------------------------------------------------------------------------------------
 
 
-def _said(insight: Insight) -> datetime:
-    """When it was first said: the time in its id, to the millisecond, or for a foreign id since when it is true."""
-    try:
-        number = uuid.UUID(insight.id)
-    except ValueError:
-        number = None
-    if number is None or number.version != 7:
-        said = _millis(insight.valid_from or insight.recorded_at)
-    else:
-        said = _EPOCH + timedelta(milliseconds=number.int >> 80)
-    return min(said, _millis(insight.recorded_at))
-
-
-def _millis(at: datetime) -> datetime:
-    return at.replace(microsecond=at.microsecond // 1000 * 1000)
-
-
 def _began(insight: Insight) -> datetime:
-    return insight.valid_from or _said(insight)
+    return insight.valid_from or insight.said_at
 
 
 def _held(insight: Insight) -> bool:
@@ -359,7 +334,7 @@ def _holds_words(insight: Insight, statement: Insight) -> bool:
 def _exchanged(statement: Insight, insight: Insight) -> Insight:
     """`insight` with the words exchanged that the correction `statement` is about."""
     new, old = _swap(statement)
-    said = _said(statement)
+    said = statement.said_at
     text = _words_of(old).sub(lambda _: new, insight.text, count=1)
     when = times.find(new, said, future=insight.topic in ("plan", "goal"))
     value = _words_of(key(old)).sub(lambda _: key(new), insight.value, count=1)
@@ -423,7 +398,7 @@ def _answering(statement: Insight, insight: Insight) -> Insight:
         text = statement.text
     return msgspec.structs.replace(
         statement,
-        id=derived_id(_said(statement), "insight", statement.subject, insight.slot, statement.value, statement.polarity),
+        id=derived_id(statement.said_at, "insight", statement.subject, insight.slot, statement.value, statement.polarity),
         text=text,
         sources=tuple(msgspec.structs.replace(source, text=text) for source in statement.sources),
         topic=insight.topic,

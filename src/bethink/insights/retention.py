@@ -1,12 +1,13 @@
 """What stays in the profile: a score that decays with neglect, grows with use, and never erases anything.
 
     score    = (decay + boost) * weight
-    decay    = e^(-days / (base_decay * strength))      days since the last access, or since it was recorded
+    decay    = e^(-days / (base_decay * strength))      days since the last access, or since it was said
     strength = 1 + ln(1 + access_count)                 each use makes it last longer
     boost    = recency_boost while younger than recency_window, else 0
 
 The formula and its constants are those of DESIGN section 7 and live in `settings.Retention`. Ages are never below zero: a clock
-that was set back, or a record dated in the future, must not score above what is fresh now.
+that was set back, or a record dated in the future, must not score above what is fresh now. They count from when something was
+said or the work was done, not from when that was read: after an outage everything scores as if there had been none.
 
 What is pinned is exempt, and so is what concerns somebody's health or the law (`Retention.exempt`): an allergy mentioned once,
 a year ago, still matters.
@@ -28,13 +29,19 @@ _NO_TIME = timedelta(0)
 
 def score(insight: Record, *, now: datetime, retention: Retention) -> float:
     """The retention score at `now`: from 0 to (1 + recency_boost) * the highest weight (1.95 with the defaults)."""
-    age = max(_NO_TIME, now - insight.recorded_at)
+    age = max(_NO_TIME, now - _since(insight))
     idle = age if insight.last_accessed is None else max(_NO_TIME, now - insight.last_accessed)
     strength = 1 + math.log1p(insight.access_count)
     decay = math.exp(-(idle / retention.base_decay) / strength)
     boost = retention.recency_boost if age < retention.recency_window else 0.0
     weight: float = getattr(retention, insight.importance)
     return (decay + boost) * weight
+
+
+def _since(record: Record) -> datetime:
+    if isinstance(record, Insight):
+        return record.said_at
+    return min(record.at, record.recorded_at)
 
 
 def curve(insight: Record, *, start: datetime, days: Sequence[int], retention: Retention) -> tuple[float, ...]:

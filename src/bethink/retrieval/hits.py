@@ -59,7 +59,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         id: the message's or the record's.
         score: 0 to 1, higher is better, to six decimals.
-        scores: what each leg that ran added or took; they sum to `score`. See the heads of `retrieval.scores` and `retrieval.rank`.
+        scores: what each leg that ran added or took; they sum to `score`. See the head of `retrieval.scores`.
         cut: which characters of `text` a budget has room for; None for all. `shown` is that passage.
         tokens: of its line in a context, or of those of its members, with the headings of days that no hit before it has a line
             of; 0 where no budget was given.

@@ -28,6 +28,7 @@ Step: TypeAlias = Literal[
     "stored",
     "namespace",
     "kind",
+    "time",
     "retired",
     "searched",
     "query",

@@ -14,7 +14,7 @@ from bethink.settings import check_choice
 from bethink.steps.answer import Wanted
 from bethink.steps.recall import recall_from
 from bethink.steps.usage import usage_of
-from bethink.storage.base import And, Compare, Filter, Get, InView, Put, Retire, Scope, fields_of, passes
+from bethink.storage.base import And, Compare, Filter, Get, InView, Retire, Scope, fields_of, passes
 from bethink.usage import plus
 from bethink.values import Namespace, utc
 
@@ -36,12 +36,7 @@ def store_episode(engine: Engine, namespace: Namespace, episode: Episode, replac
         retire = (Retire(replaces, now, _REPLACED, superseded_by=episode.id),)
     kept = [each for each in current_episodes(engine, namespace) if each.id != replaces]
     retire += outgrown([*kept, episode], now=now, settings=engine.settings)
-    with engine.telemetry.span("store", namespace=namespace, records=1):
-        engine.store.put(Put(namespace=namespace, records=(episode,), retire=retire))
-    # It may be archived at once, where what is there already is worth more.
-    (stored,) = engine.store.get(Get(scope=Scope(namespace), records=(episode.id,))).records
-    assert isinstance(stored.record, Episode), "an id of ours names no other record"
-    return stored.record
+    return engine.keep(namespace, episode, retire=retire)
 
 
 def draw_episode(

@@ -33,7 +33,7 @@ from bethink.storage.base import (
 from bethink.storage.known import all_as_known
 from bethink.values import Namespace, utc
 
-__all__ = ["When", "diff", "history", "past_of", "profile_at", "said_by", "tip_at", "when"]
+__all__ = ["NOW", "When", "diff", "history", "past_of", "profile_at", "said_by", "tip_at", "when"]
 
 _KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode")
 
@@ -53,6 +53,10 @@ class When(msgspec.Struct, frozen=True):
     def is_now(self) -> bool:
         """Whether the question is about what is current, and nothing else."""
         return self.as_of is None and self.valid_at is None
+
+
+NOW = When()
+"""A question about what is current."""
 
 
 def when(engine: Engine, as_of: object, valid_at: object) -> When:

@@ -23,8 +23,9 @@ from bethink.retrieval.rank import ranking
 from bethink.retrieval.recall import Looked, weighed_for
 from bethink.retrieval.why import Placed, Term, Why, WhyNot, obstacle, places, reasons
 from bethink.steps.answer import Wanted, answered, look_for, most_of
+from bethink.steps.past import NOW, When, tip_at
 from bethink.steps.recall import embed_some
-from bethink.storage.base import Get, Read, Scope, StoredMessage, StoredRecord, fields_of
+from bethink.storage.base import Get, Past, Read, Scope, StoredMessage, StoredRecord, fields_of
 from bethink.storage.derive import terms_of, thread_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def why(engine: Engine, scope: Scope, query: str, wanted: Wanted) -> Why:
 
     def explained(bound: Bound | None) -> Why:
         embed_some(engine, bound, scope)
-        now = engine.clock.now()
+        now = wanted.at or engine.clock.now()
         looked = look_for(engine, bound, scope, query, wanted)
         return told(engine, looked, answered(engine, looked, wanted, now=now), now)
 
@@ -72,8 +73,8 @@ def told(engine: Engine, looked: Looked, result: RecallResult, now: datetime) ->
     )
 
 
-def why_not(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wanted) -> WhyNot:
-    """Where the message or record of that id falls out of the recall.
+def why_not(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wanted, asked: When = NOW) -> WhyNot:
+    """Where the message or record of that id falls out of the recall, at the times that were `asked` for.
 
     Costs a recall, and where no leg has it among its best, one more whose limit is the number of units in scope.
     """
@@ -85,7 +86,7 @@ def why_not(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wan
         things, missing = _things(engine, scope, thing_id)
         if missing is not None:
             return missing
-        now = engine.clock.now()
+        now = wanted.at or engine.clock.now()
         result = answered(engine, looked, wanted, now=now)
         known = _of(things[0]).id
         # First of all: a turn may hold what is never searched for.
@@ -94,6 +95,8 @@ def why_not(engine: Engine, scope: Scope, thing_id: str, query: str, wanted: Wan
             return WhyNot(id=known, step="found", detail=f"it is in hit {rank}", placed=placed)
         return (
             _not_searched(looked, things, wanted.unit)
+            or _not_then(engine, things, asked, wanted.past)
+            or _without_words(looked, things)
             or _filtered(engine, looked, things)
             or _fallen(engine, known, wanted, looked, result, look, now)
         )
@@ -109,8 +112,9 @@ def _things(engine: Engine, scope: Scope, given: str) -> tuple[tuple[StoredMessa
     thing_id = given.removeprefix("[").removesuffix("]")
     if thing_id.startswith("mem:"):
         mark = thing_id.removeprefix("mem:")
-        known = [stored.record.id for stored in engine.records(scope, current=False) if stored.record.id.endswith(mark)]
-        thing_id = known[0] if mark and known else thing_id
+        found = engine.store.get(Get(scope=scope, endings=(mark,))).records
+        known = [each.record.id for each in found if each.record.kind != "item"]
+        thing_id = known[0] if known else thing_id
     wider = Scope(scope.namespace, subtree=True)
     for where in (scope, wider):
         fetched = engine.store.get(Get(scope=where, messages=(thing_id,), records=(thing_id,)))
@@ -134,10 +138,47 @@ def _not_searched(looked: Looked, things: Sequence[StoredMessage | StoredRecord]
         detail = f"it is of kind {kind}; asked for: {', '.join(looked.request.kinds)}"
         change = 'unit="message"' if unit == "record" else f"kinds with {kind!r}"
         return WhyNot(id=thing.id, step="kind", detail=detail, change=change)
-    if not isinstance(thing, Message) and not thing.current:
+    if looked.request.past is None and not isinstance(thing, Message) and not thing.current:
         reason = f": {thing.reason}" if thing.reason else ""
         by = f" by {thing.superseded_by}" if thing.superseded_by else ""
         return WhyNot(id=thing.id, step="retired", detail=f"it was retired{by}{reason}", superseded_by=thing.superseded_by)
+    return None
+
+
+def _not_then(engine: Engine, things: Sequence[StoredMessage | StoredRecord], asked: When, then: Past | None) -> WhyNot | None:
+    """Why it was not there, or did not hold, at the times asked for; in whichever thread it is, if in several."""
+    if then is None:
+        return None
+    told = [_absence(engine, stored, asked, then) for stored in things]
+    absent = [each for each in told if each is not None]
+    if len(absent) < len(told):
+        return None
+    detail, change = absent[0]
+    return WhyNot(id=_of(things[0]).id, step="time", detail=detail, change=change)
+
+
+def _absence(engine: Engine, stored: StoredMessage | StoredRecord, asked: When, then: Past) -> tuple[str, str] | None:
+    """What is the matter with one thing at those times, and what would have it found; None where nothing is."""
+    if isinstance(stored, StoredRecord):
+        place = stored.namespace, stored.record.id
+        if place in then.found:
+            return None
+        if asked.as_of is not None and place not in then.known:
+            return "it was not known yet at that time", "a later as_of"
+        if asked.valid_at is not None:
+            return "it did not hold at that time of the world, as far as is known", "another valid_at"
+        return "it was known at that time, and no longer current", "an earlier as_of"
+    message = stored.message
+    if asked.as_of is not None and tip_at(engine, stored.namespace, stored.thread_id, asked.as_of) < message.seq:
+        return "it was stored after that time", "a later as_of"
+    if asked.valid_at is not None and message.created_at is not None and message.created_at > asked.valid_at:
+        return "it was said after that time", "a later valid_at"
+    return None
+
+
+def _without_words(looked: Looked, things: Sequence[StoredMessage | StoredRecord]) -> WhyNot | None:
+    """Why there is nothing to compare, of the thing or of the query."""
+    thing = _of(things[0])
     if not terms_of(thing):
         pinned = isinstance(thing, Message) and thing.pinned
         detail = "it is pinned, and so in every context: search leaves it out" if pinned else "it holds no word to search for"

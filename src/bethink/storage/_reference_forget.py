@@ -253,7 +253,7 @@ def _reopen(state: State, gone: _Gone) -> None:
     for namespace in sorted({namespace for namespace, _ in gone.records}):
         left = [row.value for key, row in state.records.items() if key[0] == namespace]
         orphans = [record for record in left if (namespace, record.superseded_by) in gone.records]
-        for record in reopened(orphans, (record for record in left if record.current)):
+        for record in reopened(orphans, (record for record in left if record.superseded_by is None)):
             state.put_record(namespace, record)
             if record.current:
                 gone.revived.add((namespace, record.id))

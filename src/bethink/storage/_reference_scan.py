@@ -95,7 +95,7 @@ def _records(state: State, request: Scan) -> Iterator[tuple[Position, StoredReco
         record = row.value
         if (
             in_scope(namespace, request.scope)
-            and (request.kinds is None or record.kind in request.kinds)
+            and (record.kind != "item" if request.kinds is None else record.kind in request.kinds)
             and (record.current or not request.current)
             and (record.pinned or not request.pinned)
             and request.thread_id in (None, thread_of(record) or "")

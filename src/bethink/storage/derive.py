@@ -28,10 +28,11 @@ How `storage.base` is read where its sentences leave room; every backend does th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 
 import msgspec
 
-from bethink.errors import InvalidInput
+from bethink.errors import Conflict, InvalidInput
 from bethink.ids import derived_id
 from bethink.messages import Message
 from bethink.records import (
@@ -41,6 +42,7 @@ from bethink.records import (
     ItemVersion,
     Line,
     Node,
+    Note,
     Proposal,
     Receipt,
     Source,
@@ -60,6 +62,7 @@ __all__ = [
     "refuse_item",
     "rehomed",
     "reopened",
+    "repinned",
     "speaker_of",
     "states_within",
     "summary_without",
@@ -251,36 +254,49 @@ def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
     return replace(proposal, proposed=left, text=left.text, sources=left.sources)
 
 
-def reopened(orphans: Iterable[AnyRecord], current: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
+def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
-    An orphan becomes current again unless another record of the same subject and slot is current, or another summary of the
-    same thread; then that one is named as its successor. Of several orphans of one place the newest (by `recorded_at`, then
-    id) comes back.
+    An orphan becomes current again unless another record stands for the same subject and slot: one that is current, or one that
+    began later and was archived; a summary does unless another of its thread is current. Then that one is named as its
+    successor. Of several orphans of one slot or thread the newest (by `recorded_at`, then id) comes back.
 
     Args:
         orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
-        current: the current records of that namespace that remain; only insights and summaries among them matter.
+        others: the records of that namespace that remain and that nothing took the place of; only insights and summaries among
+            them matter.
     """
-    holders = {place: record.id for record in current if (place := _place_of(record)) is not None}
+    current: dict[tuple[str, ...], str] = {}
+    archived: dict[tuple[str, str], Insight] = {}
+    for record in others:
+        if isinstance(record, Insight) and record.current:
+            current[record.subject, record.slot] = record.id
+        elif isinstance(record, Summary) and record.current:
+            current[(record.thread_id,)] = record.id
+        elif isinstance(record, Insight) and record.archived:
+            archived[record.subject, record.slot] = max(record, archived.get((record.subject, record.slot), record), key=_began)
     found: list[AnyRecord] = []
     for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
-        place = _place_of(orphan)
-        holder = None if place is None else holders.get(place)
-        if holder is not None:
-            found.append(replace(orphan, superseded_by=holder))
-            continue
-        if place is not None:
-            holders[place] = orphan.id
+        if isinstance(orphan, Insight):
+            place = orphan.subject, orphan.slot
+            holder = current.get(place)
+            if holder is None and place in archived and _began(archived[place]) > _began(orphan):
+                holder = archived[place].id
+            if holder is not None:
+                found.append(replace(orphan, superseded_by=holder))
+                continue
+            current[place] = orphan.id
+        elif isinstance(orphan, Summary):
+            if (orphan.thread_id,) in current:
+                found.append(replace(orphan, superseded_by=current[(orphan.thread_id,)]))
+                continue
+            current[(orphan.thread_id,)] = orphan.id
         found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
     return tuple(sorted(found, key=lambda record: record.id))
 
 
-def _place_of(record: AnyRecord) -> tuple[str, ...] | None:
-    """What only one current record can have: an insight's subject and slot, a summary's thread."""
-    if isinstance(record, Insight):
-        return record.subject, record.slot
-    return (record.thread_id,) if isinstance(record, Summary) else None
+def _began(insight: Insight) -> tuple[datetime, str]:
+    return insight.valid_from or insight.recorded_at, insight.id
 
 
 def receipt_shows(
@@ -322,6 +338,21 @@ def refuse_item(record: AnyRecord) -> None:
     """Raise for a version of an item, where a record is put, retired or cited: its key and its history would not know of it."""
     if isinstance(record, ItemVersion):
         raise InvalidInput("records", "a version of an item", "items are put and removed by their keys")
+
+
+def repinned(record: AnyRecord, *, pinned: bool) -> AnyRecord:
+    """A record pinned, or let go.
+
+    Raises:
+        InvalidInput: it is of a kind that no profile, context or archiving asks whether it is pinned.
+        Conflict: it is to be pinned and is no longer current.
+    """
+    refuse_item(record)
+    if not isinstance(record, Note | Insight | Episode):
+        raise InvalidInput("record", f"of kind {record.kind!r}", "pin a note, an insight or an episode")
+    if pinned and not record.current:
+        raise Conflict(f"record {record.id!r} is no longer current ({record.reason or 'retired'}) — pin what took its place")
+    return record if record.pinned == pinned else msgspec.structs.replace(record, pinned=pinned)
 
 
 def thread_of(record: AnyRecord) -> str | None:

@@ -87,5 +87,5 @@ def _reopen(known: dict[tuple[Namespace, str], AnyRecord], namespace: Namespace)
     within = {record_id: record for (owner, record_id), record in known.items() if owner == namespace}
     orphans = [record for record in within.values() if record.superseded_by not in (None, *within)]
     if orphans:
-        for record in reopened(orphans, [record for record in within.values() if record.current]):
+        for record in reopened(orphans, [record for record in within.values() if record.superseded_by is None]):
             known[namespace, record.id] = record

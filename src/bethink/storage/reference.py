@@ -71,6 +71,7 @@ from bethink.storage.base import (
     ListItems,
     Mark,
     Page,
+    Pin,
     Problem,
     Prune,
     Purpose,
@@ -97,7 +98,7 @@ from bethink.storage.base import (
     Weigh,
     restored,
 )
-from bethink.storage.derive import nodes_within, refuse_item, states_within, terms_of
+from bethink.storage.derive import nodes_within, refuse_item, repinned, states_within, terms_of
 from bethink.storage.leases import given_back, granted, require
 from bethink.storage.vectors import check_tokens, check_vectors
 from bethink.threads import ThreadInfo, place
@@ -417,6 +418,7 @@ def _get(state: State, request: Get) -> Fetched:
     messages, records = set(request.messages), set(request.records)
     nodes, receipts = set(request.nodes), set(request.receipts)
     threads = list(rows(state.threads, request.scope))
+    there = [StoredRecord(name, row.value) for (name, _), row in state.records.items() if in_scope(name, request.scope)]
     return Fetched(
         messages=tuple(
             StoredMessage(thread.value.info.namespace, thread.value.info.thread_id, message)
@@ -424,11 +426,7 @@ def _get(state: State, request: Get) -> Fetched:
             for message in thread.value.messages
             if message.id in messages
         ),
-        records=tuple(
-            StoredRecord(namespace, row.value)
-            for (namespace, record_id), row in state.records.items()
-            if record_id in records and in_scope(namespace, request.scope)
-        ),
+        records=(*[each for each in there if each.record.id in records], *_ending(there, request)),
         # Forks share nodes; the copies say the same.
         nodes=tuple(
             {
@@ -446,6 +444,11 @@ def _get(state: State, request: Get) -> Fetched:
             if row.value.id in request.checkpoints and request.thread_id in (None, row.value.thread_id)
         ),
     )
+
+
+def _ending(there: list[StoredRecord], request: Get) -> list[StoredRecord]:
+    ends = tuple([ending for ending in request.endings if ending])
+    return [each for each in there if each.record.id.endswith(ends) and each.record.id not in request.records]
 
 
 # -- turns ----------------------------------------------------------------------------------------------------------------
@@ -512,6 +515,8 @@ def _put_records(state: State, request: Put) -> None:
         _weigh(state, request, weigh)
     for cite in request.cite:
         _cite(state, request, cite)
+    for pin in request.pin:
+        _pin(state, request, pin)
     if request.change is not None:
         state.changes[state.number()] = (request.namespace, replace(request.change, added=tuple(dict.fromkeys(added))))
 
@@ -605,6 +610,13 @@ def _cite(state: State, request: Put, cite: Cite) -> None:
     last = max(record.last_accessed or cite.at, cite.at)
     used = replace(record, access_count=record.access_count + 1, last_accessed=last)
     state.change_record(request.namespace, used, request)
+
+
+def _pin(state: State, request: Put, pin: Pin) -> None:
+    record = state.record(request.namespace, pin.record_id)
+    after = repinned(record, pinned=pin.pinned)
+    if after != record:
+        state.change_record(request.namespace, after, request)
 
 
 def _embed(state: State, request: Put) -> None:

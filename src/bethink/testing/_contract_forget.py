@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -281,6 +282,17 @@ class ForgetRecordContract(ContractBase):
         )
         put(store, retire=(Retire("first", AT, "newer", superseded_by="second"),))
         put(store, retire=(Retire("second", AT, "newer", superseded_by="third"),))
+        assert forget(store, record_id="second").revived == ()
+        stored = record(store, "first")
+        assert (stored.current, stored.superseded_by) == (False, "third")
+
+    def test_nor_is_it_where_what_came_last_was_archived(self, store: Store) -> None:
+        days = [AT + timedelta(days=day) for day in range(3)]
+        homes = zip(("first", "second", "third"), ("Porto", "Lisbon", "Faro"), days, strict=True)
+        put(store, *[insight(name, home, valid_from=since) for name, home, since in homes])
+        put(store, retire=(Retire("first", AT, "superseded", superseded_by="second"),))
+        put(store, retire=(Retire("second", AT, "superseded", superseded_by="third"),))
+        put(store, retire=(Retire("third", AT, "archived: no room"),))
         assert forget(store, record_id="second").revived == ()
         stored = record(store, "first")
         assert (stored.current, stored.superseded_by) == (False, "third")

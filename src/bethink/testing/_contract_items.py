@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bethink.errors import Conflict, InvalidInput, NotFound
-from bethink.records import ItemVersion
+from bethink.records import EVERY_KIND, ItemVersion
 from bethink.storage.base import (
     Cite,
     Compare,
@@ -20,6 +20,7 @@ from bethink.storage.base import (
     ItemChange,
     KeepItems,
     ListItems,
+    Pin,
     RefreshItems,
     Retire,
     Scope,
@@ -305,12 +306,20 @@ class ItemContract(ContractBase):
         keep(store, change("k", None))
         assert store.revision(NS) == before
 
+    def test_a_scan_of_records_has_versions_only_if_it_names_them(self, store: Store) -> None:
+        keep_one(store, "k", {"n": 1}, "i1", minutes=5)
+        put(store, note("r1"))
+        assert [each.record.id for each in scan(store, "records")] == ["r1"]
+        assert [each.record.id for each in scan(store, "records", kinds=EVERY_KIND)] == ["i1", "r1"]
+
     def test_a_version_is_no_record_to_put_retire_or_cite(self, store: Store) -> None:
         kept = keep_one(store, "k", {"n": 1}, "i1")
         with pytest.raises(InvalidInput):
             put(store, retire=(Retire("i1", AT, "x"),))
         with pytest.raises(InvalidInput):
             put(store, cite=(Cite("i1", AT),))
+        with pytest.raises(InvalidInput):
+            put(store, pin=(Pin("i1"),), at=AT)
         with pytest.raises(InvalidInput):
             put(store, kept)
         assert item(store, "k") == kept
@@ -525,7 +534,7 @@ class ForgetItemContract(ContractBase):
         append(store, say("m1"))
         receipt = self.sweep(store, 6)
         assert (receipt.record_ids, receipt.message_ids, receipt.revived) == (("i1", "i2", "i3"), (), ())
-        assert [stored.record.id for stored in scan(store, "records")] == ["i4", "i5", "r1"]
+        assert [each.record.id for each in scan(store, "records", kinds=EVERY_KIND)] == ["i4", "i5", "r1"]
         assert history(store, "stays", after=6) == [3, 2]
 
     def test_a_key_whose_item_has_expired_goes_with_versions_that_would_live_on(self, store: Store) -> None:

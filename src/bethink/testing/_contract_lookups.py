@@ -1,4 +1,4 @@
-"""The contract of what every context asks for and must cost little: `revision`, `speakers`, pinned records, common terms."""
+"""The contract of what is asked often and must cost little: revision, speakers, ends of ids, pinned records, common terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bethink.errors import NotFound
-from bethink.storage.base import Cite, Cursor, Retire, Scope, Store
+from bethink.storage.base import Cite, Cursor, Get, Pin, Retire, Scope, Store
 from bethink.testing._contract import (
     AT,
     EVERYTHING,
@@ -19,6 +19,7 @@ from bethink.testing._contract import (
     embed,
     forget,
     fork,
+    get,
     hits,
     insight,
     line,
@@ -34,6 +35,45 @@ from bethink.testing._contract import (
 )
 
 OTHER = ("acme", "bob")
+_LONG, _LIKE, _OTHER = "0198-7000-3f2a9c1d", "0199-7000-3f2a9c1d", "0198-7000-77b01e52"
+
+
+class EndingContract(ContractBase):
+    @pytest.mark.parametrize(
+        ("ending", "found"),
+        [
+            ("77b01e52", [_OTHER]),
+            ("3f2a9c1d", [_LONG, _LIKE]),
+            ("0198-7000-3f2a9c1d", [_LONG]),
+            ("-7000-3f2a9c1d", [_LONG, _LIKE]),
+            ("9c1d", [_LONG, _LIKE]),
+            ("2", [_OTHER, "r2"]),
+            ("r2", ["r2"]),
+            ("", []),
+            ("3F2A9C1D", []),
+            ("x3f2a9c1d", []),
+            ("%9c1d", []),
+            ("0199-7000-77b01e52", []),
+        ],
+    )
+    def test_records_are_found_by_the_end_of_their_ids(self, store: Store, ending: str, found: list[str]) -> None:
+        put(store, *[note(name) for name in (_LONG, _OTHER, "r2", _LIKE)])
+        put(store, retire=(Retire(_LONG, AT, "archived"),))
+        assert [each.record.id for each in get(store, endings=(ending,)).records] == found
+
+    def test_what_several_endings_and_an_id_name_is_there_once_with_the_id_first(self, store: Store) -> None:
+        put(store, *[note(name) for name in (_LONG, _OTHER, _LIKE)])
+        fetched = get(store, records=(_LIKE,), endings=("77b01e52", "9c1d", "3f2a9c1d"))
+        assert [each.record.id for each in fetched.records] == [_LIKE, _LONG, _OTHER]
+
+    def test_an_ending_finds_nothing_of_other_namespaces(self, store: Store) -> None:
+        below = (*NS, "below")
+        for namespace in (NS, OTHER, below):
+            put(store, note(_LONG), namespace=namespace)
+        for ending in ("3f2a9c1d", "9c1d"):
+            assert [each.namespace for each in get(store, endings=(ending,)).records] == [NS]
+            whole = store.get(Get(scope=Scope(NS, subtree=True), endings=(ending,)))
+            assert [each.namespace for each in whole.records] == [NS, below]
 
 
 class RevisionContract(ContractBase):
@@ -44,6 +84,7 @@ class RevisionContract(ContractBase):
             lambda: put(store, insight("r1", "lives in Lisbon", source("m2"))),
             lambda: put(store, cite=(Cite("r1", AT),)),
             lambda: put(store, note("r2")),
+            lambda: put(store, pin=(Pin("r2"),), at=AT),
             lambda: put(store, retire=(Retire("r1", AT, "superseded", superseded_by="r2"),)),
             lambda: forget(store, record_id="r2"),
             lambda: forget(store, message_id="m1"),

@@ -8,7 +8,7 @@ import pytest
 
 from bethink.errors import Conflict, NotFound
 from bethink.records import Insight, Proposal, Summary
-from bethink.storage.base import Change, Cite, Past, Restore, Retire, Scope, Store, StoredVersion, Version, What
+from bethink.storage.base import Change, Cite, Past, Pin, Restore, Retire, Scope, Store, StoredVersion, Version, What
 from bethink.testing._contract import (
     AT,
     NS,
@@ -53,6 +53,11 @@ class VersionContract(ContractBase):
         put(store, note("r1"))
         put(store, cite=(Cite("r1", AT),), at=LATER)
         assert [(each.until, each.before) for each in versions(store)] == [(LATER, {"access_count": 0, "last_accessed": None})]
+
+    def test_a_pin_leaves_what_was(self, store: Store) -> None:
+        put(store, note("r1"))
+        put(store, pin=(Pin("r1"),), at=LATER)
+        assert [(each.until, each.before) for each in versions(store)] == [(LATER, {"pinned": False})]
 
     def test_what_changes_nothing_leaves_nothing(self, store: Store) -> None:
         append(store, say("m1"))

@@ -18,6 +18,7 @@ from bethink.storage.base import (
     Fold,
     Forget,
     Get,
+    Pin,
     Put,
     Read,
     Retire,
@@ -144,6 +145,8 @@ class RecordContract(ContractBase):
             put(store, note("r1"), retire=(Retire("r9", AT, "gone"),))
         with pytest.raises(NotFound):
             put(store, note("r1"), cite=(Cite("r9", AT),))
+        with pytest.raises(NotFound):
+            put(store, note("r1"), pin=(Pin("r9"),))
         assert get(store, records=("r1",)).records == ()
 
     def test_V085_a_successor_that_is_not_there_is_not_found(self, store: Store) -> None:
@@ -176,6 +179,34 @@ class RecordContract(ContractBase):
 
         assert together(*[citing] * 4) == [None] * 4
         assert record(store, "r1").access_count == 60
+
+    def test_what_is_pinned_is_listed_as_that_until_it_is_let_go(self, store: Store) -> None:
+        put(store, note("r1"), note("r2"))
+        put(store, pin=(Pin("r2"),), at=LATER)
+        assert record(store, "r2").pinned
+        assert [each.record.id for each in scan(store, "records", pinned=True)] == ["r2"]
+        put(store, pin=(Pin("r2", pinned=False),), at=LATER)
+        assert scan(store, "records", pinned=True) == []
+
+    def test_pinning_what_is_pinned_and_letting_go_what_is_not_leave_nothing(self, store: Store) -> None:
+        put(store, note("r1", pinned=True), note("r2"))
+        put(store, pin=(Pin("r1"), Pin("r2", pinned=False)), at=LATER)
+        assert scan(store, "versions") == []
+
+    def test_only_notes_insights_and_episodes_can_be_pinned(self, store: Store) -> None:
+        append(store, say("m1"))
+        put(store, summary("s1", line("hello", "m1")))
+        with pytest.raises(InvalidInput):
+            put(store, pin=(Pin("s1"),), at=LATER)
+
+    def test_what_is_no_longer_current_is_not_pinned_and_may_be_let_go(self, store: Store) -> None:
+        put(store, note("r1", pinned=True), note("r2"))
+        put(store, retire=(Retire("r1", AT, "archived"), Retire("r2", AT, "archived")))
+        with pytest.raises(Conflict):
+            put(store, pin=(Pin("r1", pinned=False), Pin("r2")), at=LATER)
+        assert record(store, "r1").pinned
+        put(store, pin=(Pin("r1", pinned=False),), at=LATER)
+        assert not record(store, "r1").pinned
 
     @pytest.mark.parametrize("which", ["extracted", "reflected"])
     def test_a_cursor_moves_from_what_it_was(self, store: Store, which: str) -> None:

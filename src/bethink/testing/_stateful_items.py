@@ -5,16 +5,13 @@ Times of the machine are minutes, and items live for a few of them, so that some
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from datetime import timedelta
+from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from bethink.records import ItemVersion
 from bethink.storage.base import (
     Compare,
     Exists,
@@ -30,14 +27,11 @@ from bethink.storage.base import (
     Store,
 )
 from bethink.storage.base.filters import alive
+from bethink.testing._stateful import MachineBase, namespaces, scopes
 from bethink.values import Namespace
 
-__all__ = ["ItemRules", "but_items"]
+__all__ = ["ItemRules"]
 
-T = TypeVar("T")
-
-_namespaces = st.sampled_from((("a",), ("a",), ("a", "b"), ("ab",)))
-_scopes = st.builds(Scope, _namespaces, st.booleans())
 _keys = st.sampled_from(("k1", "k1", "k2", "k%"))
 _texts = st.sampled_from(("bees make honey", "rain in Lisbon", "", "bees bees rain"))
 _wheres: st.SearchStrategy[Filter | None] = st.sampled_from(
@@ -59,7 +53,7 @@ def _changes(draw: st.DrawFn) -> dict[str, Any]:
     number = draw(st.integers(0, 3))
     values: dict[str, Any] = {"said": said, "n": number, 'a "quoted" key': number > 1}
     return {
-        "namespace": draw(_namespaces),
+        "namespace": draw(namespaces),
         "key": draw(_keys),
         "value": values if draw(st.integers(0, 3)) else None,
         "text": said if draw(st.booleans()) else "",
@@ -68,17 +62,8 @@ def _changes(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-class ItemRules:
-    """Rules over items, for a machine that has `both` and tells time and ids."""
-
-    @abstractmethod
-    def both(self, act: Callable[[Store], T], same: Callable[[T], object] = lambda answer: answer) -> None: ...
-
-    @abstractmethod
-    def now(self) -> datetime: ...
-
-    @abstractmethod
-    def fresh(self, sort: str) -> str: ...
+class ItemRules(MachineBase):
+    """Items put, refreshed, listed, searched, swept and forgotten."""
 
     @rule(changes=st.lists(_changes(), min_size=1, max_size=3), history=_histories)
     def keep_items(self, changes: list[dict[str, Any]], history: int) -> None:
@@ -86,13 +71,13 @@ class ItemRules:
         made = tuple(ItemChange(id=self.fresh("i"), at=at, **change) for change in changes)
         self.both(lambda store: store.keep_items(KeepItems(changes=made, history=history)))
 
-    @rule(keys=st.lists(st.tuples(_namespaces, _keys), min_size=1, max_size=3))
+    @rule(keys=st.lists(st.tuples(namespaces, _keys), min_size=1, max_size=3))
     def refresh_items(self, keys: list[tuple[Namespace, str]]) -> None:
         request = RefreshItems(keys=tuple(keys), at=self.now())
         self.both(lambda store: store.refresh_items(request))
 
     @rule(
-        scope=_scopes,
+        scope=scopes,
         keys=st.none() | st.lists(_keys, max_size=2).map(tuple),
         where=_wheres,
         former=st.booleans(),
@@ -115,7 +100,7 @@ class ItemRules:
         self.both(lambda store: store.count_items(request))
         self.both(lambda store: store.has_expired(scope, request.at))
 
-    @rule(scope=_scopes, words=_texts, where=_wheres)
+    @rule(scope=scopes, words=_texts, where=_wheres)
     def search_items(self, scope: Scope, words: str, where: Filter | None) -> None:
         """What is found is alive, and current."""
         at = self.now()
@@ -135,12 +120,12 @@ class ItemRules:
 
         self.both(found)
 
-    @rule(scope=_scopes)
+    @rule(scope=scopes)
     def sweep_items(self, scope: Scope) -> None:
         request = Forget(scope=scope, at=self.now(), expired=True)
         self.both(lambda store: store.forget(request), _without_id)
 
-    @rule(scope=_scopes, place=st.integers(0, 5))
+    @rule(scope=scopes, place=st.integers(0, 5))
     def forget_item(self, scope: Scope, place: int) -> None:
         """A version of an item by its id takes its key along."""
         at = self.now()
@@ -156,8 +141,3 @@ class ItemRules:
 
 def _without_id(receipt: ForgetReceipt) -> ForgetReceipt:
     return msgspec.structs.replace(receipt, id="", erased=True)
-
-
-def but_items(records: list[Any]) -> list[Any]:
-    """Of scanned records those that are no items, whose changes a revision does not tell."""
-    return [stored for stored in records if not isinstance(stored.record, ItemVersion)]

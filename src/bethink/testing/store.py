@@ -49,7 +49,7 @@ from bethink.testing._contract_forget_forks import ForgetForkContract  # noqa: E
 from bethink.testing._contract_in_view import InViewContract  # noqa: E402
 from bethink.testing._contract_items import ForgetItemContract, ItemContract, ItemLifeContract, ItemSearchContract  # noqa: E402
 from bethink.testing._contract_leases import LeaseContract  # noqa: E402
-from bethink.testing._contract_lookups import LookupContract, RevisionContract, SpeakersContract  # noqa: E402
+from bethink.testing._contract_lookups import EndingContract, LookupContract, RevisionContract, SpeakersContract  # noqa: E402
 from bethink.testing._contract_marks import MarkContract  # noqa: E402
 from bethink.testing._contract_neighbours import NeighboursContract  # noqa: E402
 from bethink.testing._contract_past import (  # noqa: E402
@@ -92,6 +92,7 @@ class StoreContract(
     VectorContract,
     SpaceContract,
     RevisionContract,
+    EndingContract,
     SpeakersContract,
     LookupContract,
     ForgetMessageContract,

@@ -59,6 +59,7 @@ def register(app: typer.Typer) -> None:
         'bethink why "where does she live" --user mara',
         'bethink why "where does she live" --not mem:3f2a9c1d --user mara',
         'bethink why "release date" --not MESSAGE_ID --budget 500 --json',
+        'bethink why "where does she live" --as-of 2026-03-01 --user mara',
     )(why)
 
 
@@ -84,14 +85,11 @@ def recall(
     valid_at: ValidAt = None,
 ) -> Answer:
     """Find the best answers to a query; possibly none."""
-    given = _given(kind, below, where, unit, budget)
-    times: dict[str, Any] = {"as_of": moment_of(as_of, "as_of"), "valid_at": moment_of(valid_at, "valid_at")}
+    given = _given(kind, below, where, unit, budget, as_of, valid_at)
     if why:
-        if as_of is not None or valid_at is not None:
-            raise InvalidInput("why", "together with a time", "leave out --why, or --as-of and --valid-at")
         return _explained(run, query, k, given)
     with run.memory() as memory:
-        found = memory.recall(query, k, **given, **times)
+        found = memory.recall(query, k, **given)
     return Answer(facts_of(found), lambda page: _show(page, found))
 
 
@@ -107,9 +105,11 @@ def why(
     where: _WHERE = None,
     unit: _UNIT = _Unit.message,
     budget: _BUDGET = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> Answer:
     """Say how a recall comes about, hit by hit; or at which step something falls out of it."""
-    given = _given(kind, below, where, unit, budget)
+    given = _given(kind, below, where, unit, budget, as_of, valid_at)
     if missed is None:
         return _explained(run, query, k, given)
     with run.memory() as memory:
@@ -119,7 +119,15 @@ def why(
     return Answer(found, lambda page: show_why_not(page, found))
 
 
-def _given(kind: list[_Kind] | None, below: bool, where: str | None, unit: _Unit, budget: int | None) -> dict[str, Any]:
+def _given(
+    kind: list[_Kind] | None,
+    below: bool,
+    where: str | None,
+    unit: _Unit,
+    budget: int | None,
+    as_of: str | None,
+    valid_at: str | None,
+) -> dict[str, Any]:
     """The options of a recall, as `Memory.recall` takes them."""
     return {
         "kinds": [each.value for each in kind] if kind else None,
@@ -127,6 +135,8 @@ def _given(kind: list[_Kind] | None, below: bool, where: str | None, unit: _Unit
         "where": None if where is None else _where(where),
         "unit": unit.value,
         "budget": budget,
+        "as_of": moment_of(as_of, "as_of"),
+        "valid_at": moment_of(valid_at, "valid_at"),
     }
 
 

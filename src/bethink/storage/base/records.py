@@ -17,7 +17,19 @@ from bethink.storage.base.scope import Scope
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
-__all__ = ["Cite", "Cursor", "Fetched", "Get", "Put", "Retire", "StoredMessage", "StoredRecord", "TokenVectors", "Weigh"]
+__all__ = [
+    "Cite",
+    "Cursor",
+    "Fetched",
+    "Get",
+    "Pin",
+    "Put",
+    "Retire",
+    "StoredMessage",
+    "StoredRecord",
+    "TokenVectors",
+    "Weigh",
+]
 
 
 class Retire(msgspec.Struct, frozen=True):
@@ -42,6 +54,13 @@ class Weigh(msgspec.Struct, frozen=True):
 
     record_id: str
     importance: Importance
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """Pin a record, or let it go. One that is so already stays as it is."""
+
+    record_id: str
+    pinned: bool = True
 
 
 class Cursor(msgspec.Struct, frozen=True):
@@ -82,7 +101,9 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
           thread that must be, and so does an episode that names one; the
           entries that it was made of must be there too.
-        - `restore`, `retire`, `weigh`, `cite`: an unknown id raises NotFound.
+        - `restore`, `retire`, `weigh`, `cite`, `pin`: an unknown id raises NotFound.
+        - only notes, insights and episodes can be pinned (InvalidInput), and only while they are current (Conflict); they
+          may be let go at any time.
         - each of these changes of a known record leaves a `Version` of it, until `at` (the latest time that the request names,
           if that is None); one that changes nothing leaves none.
         - `change`: kept, with the ids of the records that were new, and each version names it. A record that is forgotten
@@ -119,6 +140,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     at_revision: int | None = None
     asked: tuple[Ask, ...] = ()
     weigh: tuple[Weigh, ...] = ()
+    pin: tuple[Pin, ...] = ()
 
     @property
     def system_time(self) -> datetime | None:
@@ -135,6 +157,9 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         thread_id: of nodes and checkpoints: only this thread's.
+        endings: of record ids, as contexts show them. Every record whose id ends in one is there, after those asked for by
+            `records`, oldest first and each once; an empty one names nothing. Cost: of 8 characters or more, what it finds; a
+            shorter one goes through the ids of the scope.
     """
 
     scope: Scope
@@ -144,6 +169,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()
     thread_id: str | None = None
+    endings: tuple[str, ...] = ()
 
 
 class StoredMessage(msgspec.Struct, frozen=True):

@@ -59,7 +59,9 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         thread_id: only of this thread (messages, receipts, summaries, episodes, entries of its state, checkpoints, usage,
             model calls, what was asked).
-        kinds, current: for records; `current=True` leaves out the retired.
+        kinds: for records: only these. None is every kind but "item": versions of items may have expired and are read by their
+            keys (`ListItems`), so they come only when they are named (`records.EVERY_KIND`).
+        current: for records: without the retired.
         pinned: for records: only pinned ones.
         record_id: for versions: only of this record.
         since: for versions, changes and what was forgotten: only later than this.

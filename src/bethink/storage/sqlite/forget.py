@@ -364,8 +364,8 @@ def _reopen(database: Database, gone: _Gone, namespace: int, removed: list[str])
     if not rows:
         return
     orphans = {record.id: (number, unit, record) for number, unit, record in ((a, b, decode_record(c)) for a, b, c in rows)}
-    current = [decode_record(body) for (body,) in database.execute(q.current_of_places, (namespace,))]
-    for record in reopened((orphan for _, _, orphan in orphans.values()), current):
+    standing = [decode_record(body) for (body,) in database.execute(q.standing_in_places, (namespace,))]
+    for record in reopened((orphan for _, _, orphan in orphans.values()), standing):
         number, unit, _ = orphans[record.id]
         write_record(database, number, unit, record)
         if record.current:

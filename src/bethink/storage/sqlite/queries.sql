@@ -313,6 +313,18 @@ WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id;
 SELECT n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
 WHERE r.record_id IN (SELECT value FROM json_each(?)) AND n.path >= ? AND n.path < ? ORDER BY r.id;
 
+-- name: records_ending
+-- Those whose id ends so, of 8 characters or more.
+SELECT r.id, r.record_id, n.path, r.body FROM namespaces n CROSS JOIN records r INDEXED BY records_by_ending
+ON r.namespace = n.id AND substr(r.record_id, -8) = substr(?1, -8)
+WHERE n.path >= ?2 AND n.path < ?3 AND substr(r.record_id, -length(?1)) = ?1;
+
+-- name: records_ending_briefly
+-- The same of an ending that is shorter: goes through the index, and reads the rows that it finds.
+SELECT r.id, r.record_id, n.path, r.body FROM namespaces n CROSS JOIN records r INDEXED BY records_by_ending
+ON r.namespace = n.id
+WHERE n.path >= ?2 AND n.path < ?3 AND ?1 <> '' AND substr(substr(r.record_id, -8), -length(?1)) = ?1;
+
 -- name: get_nodes
 SELECT o.body FROM nodes o JOIN threads t ON t.id = o.thread JOIN namespaces n ON n.id = t.namespace
 WHERE o.node_id IN (SELECT value FROM json_each(?1)) AND n.path >= ?2 AND n.path < ?3 AND (?4 IS NULL OR t.thread_id = ?4)
@@ -339,7 +351,8 @@ INSERT INTO records (namespace, record_id, kind, retired, superseded_by, thread_
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT value + 1 FROM meta WHERE key = 'revision'));
 
 -- name: set_record
-UPDATE records SET retired = ?, superseded_by = ?, body = ?, changed = (SELECT value + 1 FROM meta WHERE key = 'revision')
+UPDATE records SET retired = ?, superseded_by = ?, pinned = ?, body = ?,
+    changed = (SELECT value + 1 FROM meta WHERE key = 'revision')
 WHERE id = ?;
 
 -- name: set_record_unit
@@ -777,10 +790,11 @@ WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL O
 ORDER BY m.id {order} LIMIT ?6;
 
 -- name: scan_records
--- ?6 is 1 for current ones only, ?7 a list of kinds or null.
+-- ?6 is 1 for current ones only, ?7 a list of kinds, or null for all but items.
 SELECT r.id, n.path, r.body FROM records r JOIN namespaces n ON n.id = r.namespace
 WHERE r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
-  AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
+  AND (NOT ?6 OR r.retired = 0)
+  AND CASE WHEN ?7 IS NULL THEN r.kind <> 'item' ELSE r.kind IN (SELECT value FROM json_each(?7)) END
 ORDER BY r.id {order} LIMIT ?8;
 
 -- name: scan_records_of_kind
@@ -816,7 +830,8 @@ SELECT id, changed, body FROM records WHERE id IN (SELECT value FROM json_each(?
 -- As `scan_records`, of the pinned ones: few, found by an index of their own.
 SELECT r.id, n.path, r.body FROM namespaces n CROSS JOIN records r ON r.namespace = n.id
 WHERE r.pinned = 1 AND r.id > ?1 AND r.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR r.thread_id = ?5)
-  AND (NOT ?6 OR r.retired = 0) AND (?7 IS NULL OR r.kind IN (SELECT value FROM json_each(?7)))
+  AND (NOT ?6 OR r.retired = 0)
+  AND CASE WHEN ?7 IS NULL THEN r.kind <> 'item' ELSE r.kind IN (SELECT value FROM json_each(?7)) END
 ORDER BY r.id {order} LIMIT ?8;
 
 -- name: scan_receipts
@@ -1104,9 +1119,10 @@ DELETE FROM sources WHERE message IN (SELECT value FROM json_each(?));
 -- Records of a namespace that name one of some others as their successor.
 SELECT id, unit, body FROM records WHERE namespace = ? AND superseded_by IN (SELECT value FROM json_each(?)) ORDER BY id;
 
--- name: current_of_places
--- Those of which one is current in its place: insights in their slots, summaries of their threads.
-SELECT body FROM records WHERE namespace = ? AND retired = 0 AND kind IN ('insight', 'summary') ORDER BY id;
+-- name: standing_in_places
+-- Those of a namespace that nothing took the place of, current or not, of which one is current in its place: insights in their
+-- slots, summaries of their threads.
+SELECT body FROM records WHERE namespace = ? AND kind IN ('insight', 'summary') AND superseded_by IS NULL ORDER BY id;
 
 -- name: receipts_of_namespace
 SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;

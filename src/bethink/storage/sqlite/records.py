@@ -17,6 +17,7 @@ from bethink.storage.base import (
     Get,
     Page,
     Pending,
+    Pin,
     Put,
     Restore,
     Retire,
@@ -26,7 +27,7 @@ from bethink.storage.base import (
     Weigh,
     restored,
 )
-from bethink.storage.derive import refuse_item, terms_of, thread_of
+from bethink.storage.derive import refuse_item, repinned, terms_of, thread_of
 from bethink.storage.scans import check_by_id
 from bethink.storage.sqlite import asked, checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
@@ -60,6 +61,9 @@ __all__ = ["get", "index_record", "put", "scan", "touch_records", "write_record"
 
 replace = msgspec.structs.replace
 
+_INDEXED = 8
+"""So many characters from the end of an id are in an index."""
+
 _NOWHERE = -1
 """The number of a namespace that has none: nothing is in it."""
 
@@ -88,7 +92,9 @@ def put(database: Database, request: Put) -> None:
         _weigh(database, keeping, number, weigh)
     for cite in request.cite:
         _cite(database, keeping, number, cite)
-    if request.records or request.restore or request.retire or request.weigh or request.cite:
+    for pin in request.pin:
+        _pin(database, keeping, number, pin)
+    if request.records or request.restore or request.retire or request.weigh or request.cite or request.pin:
         touch_records(database, number)
     if request.change is not None:
         number = intern(database, namespace) if number == _NOWHERE else number
@@ -236,7 +242,7 @@ def index_record(database: Database, namespace: int, number: int, record: AnyRec
 
 def write_record(database: Database, number: int, unit: int | None, record: AnyRecord) -> None:
     """Write a record over what it was; its unit learns whether it is current."""
-    database.execute(q.set_record, (not record.current, record.superseded_by, encode(record), number))
+    database.execute(q.set_record, (not record.current, record.superseded_by, record.pinned, encode(record), number))
     if unit is not None:
         set_retired(database, unit, not record.current)
 
@@ -293,6 +299,14 @@ def _cite(database: Database, keeping: Keeping, namespace: int, cite: Cite) -> N
     write_record(database, number, unit, used)
 
 
+def _pin(database: Database, keeping: Keeping, namespace: int, pin: Pin) -> None:
+    number, unit, record = _record(database, namespace, pin.record_id)
+    after = repinned(record, pinned=pin.pinned)
+    if after != record:
+        keeping.keep(number, record, after)
+        write_record(database, number, unit, after)
+
+
 # -- get ------------------------------------------------------------------------------------------------------------------
 
 
@@ -302,6 +316,7 @@ def get(database: Database, request: Get) -> Fetched:
     numbers = message_numbers(database, request.messages, scope)
     messages = database.execute(q.get_messages, (listed(numbers),)) if numbers else []
     records = database.execute(q.get_records, (listed(request.records), *scope)) if request.records else []
+    records += _ending(database, request)
     nodes = database.execute(q.get_nodes, (listed(request.nodes), *scope, request.thread_id)) if request.nodes else []
     receipts = database.execute(q.get_receipts, (listed(request.receipts), *scope)) if request.receipts else []
     return Fetched(
@@ -312,6 +327,16 @@ def get(database: Database, request: Get) -> Fetched:
         receipts=tuple(decode_receipt(body) for (body,) in receipts),
         checkpoints=checkpoints.get(database, request) if request.checkpoints else (),
     )
+
+
+def _ending(database: Database, request: Get) -> list[Row]:
+    """Records by the ends of their ids, but those that are asked for by their ids."""
+    found: dict[int, Row] = {}
+    for ending in request.endings:
+        statement = q.records_ending if len(ending) >= _INDEXED else q.records_ending_briefly
+        rows = database.execute(statement, (ending, *path_range(request.scope)))
+        found.update((number, (path, body)) for number, record_id, path, body in rows if record_id not in request.records)
+    return [found[number] for number in sorted(found)]
 
 
 def _stored_message(row: Row) -> StoredMessage:

@@ -151,6 +151,8 @@ CREATE INDEX records_by_kind ON records (namespace, kind, id, changed);
 
 CREATE INDEX records_current ON records (namespace, kind, record_id) WHERE retired = 0;
 
+CREATE INDEX records_by_ending ON records (namespace, substr(record_id, -8));
+
 CREATE INDEX records_superseded ON records (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE INDEX records_of_thread ON records (namespace, thread_id) WHERE thread_id IS NOT NULL;
