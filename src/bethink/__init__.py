@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     )
     from bethink.handoffs import Handoff
     from bethink.insights.differences import Changed, Diff, HistoryEntry, HistoryEvent
+    from bethink.insights.domains.given import template_from
+    from bethink.insights.domains.template import Holds, ProfileTemplate, TemplateSection
     from bethink.insights.state.values import Artifact, Entry, State
     from bethink.items import FoundItem, Item, ItemPut
     from bethink.items.async_handle import AsyncItems
@@ -61,12 +63,13 @@ if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.models.litellm_model import LiteLLMModel
     from bethink.models.openai import OpenAIEmbedder
     from bethink.models.openai_model import OpenAIModel
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.profile import Profile, ProfileEntry, ProfilePreview
+    from bethink.profile import Profile, ProfileEntry, ProfilePreview, ProfileSection
     from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
@@ -148,6 +151,7 @@ __all__ = [
     "HistoryEntry",
     "HistoryEvent",
     "Hit",
+    "Holds",
     "Hybrid",
     "ImportFailed",
     "In",
@@ -167,6 +171,7 @@ __all__ = [
     "Limits",
     "Line",
     "Listener",
+    "LiteLLMModel",
     "Member",
     "Memory",
     "Message",
@@ -190,6 +195,8 @@ __all__ = [
     "Profile",
     "ProfileEntry",
     "ProfilePreview",
+    "ProfileSection",
+    "ProfileTemplate",
     "Prompt",
     "Proposal",
     "ProviderFailed",
@@ -218,6 +225,7 @@ __all__ = [
     "Summarize",
     "Summary",
     "SummaryNode",
+    "TemplateSection",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
@@ -239,6 +247,7 @@ __all__ = [
     "embedder_from",
     "policy_from",
     "priced",
+    "template_from",
 ]
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
@@ -285,6 +294,8 @@ _HOMES = {
         "ThreadBusy",
     ),
     "handoffs": ("Handoff",),
+    "insights.domains.given": ("template_from",),
+    "insights.domains.template": ("Holds", "ProfileTemplate", "TemplateSection"),
     "insights.differences": ("Changed", "Diff", "HistoryEntry", "HistoryEvent"),
     "insights.state.values": ("Artifact", "Entry", "State"),
     "items": ("FoundItem", "Item", "ItemPut"),
@@ -293,9 +304,10 @@ _HOMES = {
     "limits": ("Budget", "LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory",),
-    "profile": ("Profile", "ProfileEntry", "ProfilePreview"),
+    "profile": ("Profile", "ProfileEntry", "ProfilePreview", "ProfileSection"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "models.litellm_model": ("LiteLLMModel",),
     "models.openai": ("OpenAIEmbedder",),
     "models.openai_model": ("OpenAIModel",),
     "models.priced": ("priced",),

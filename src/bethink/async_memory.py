@@ -24,6 +24,7 @@ from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
 from bethink.hop import hop as _hop
+from bethink.insights.domains.given import GivenTemplate
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
 from bethink.limits import Budget, Limits
@@ -114,6 +115,7 @@ class AsyncMemory:
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
+        profile: GivenTemplate | None = None,
     ) -> None:
         self._sync = Memory(
             path,
@@ -130,6 +132,7 @@ class AsyncMemory:
             listener=listener,
             durability=durability,
             store=store,
+            profile=profile,
         )
         if language_model is not None:
             from bethink.models.language import as_any_model
@@ -325,9 +328,14 @@ class AsyncMemory:
         return await _hop(self._sync.retrieve, query, k, where=where)
 
     async def profile(
-        self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None
+        self,
+        subject: str = "user",
+        *,
+        template: GivenTemplate | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Profile:
-        return await _hop(self._sync.profile, subject, as_of=as_of, valid_at=valid_at)
+        return await _hop(self._sync.profile, subject, template=template, as_of=as_of, valid_at=valid_at)
 
     async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
         return await _hop(self._sync.history, item, subject=subject)

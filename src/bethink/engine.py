@@ -14,6 +14,7 @@ import msgspec
 from bethink.compaction.talk import Talk
 from bethink.context import FoldedLines, Lines
 from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
+from bethink.insights.domains.template import ProfileTemplate
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
@@ -112,6 +113,7 @@ class Bound(NamedTuple):
 
 
 _TOKENS = 'take an embedder that gives vectors of tokens, such as "minilm" (extra "minilm"), or leave maxsim off'
+_THRESHOLDS = 'take the embedder "minilm" (extra "minilm"), or leave the setting out'
 
 
 def _fit(embedder: Embedder, settings: Settings) -> CachedEmbedder:
@@ -162,8 +164,10 @@ class Engine:
         limits: Limits = NO_LIMITS,
         for_model: str = "",
         redaction: Redaction | None = None,
+        template: ProfileTemplate | None = None,
     ) -> None:
         self.store = store
+        self.template = template
         self.redaction = redaction
         self.clock = clock
         self.counter = CachedCounter(counter or counter_for(for_model))
@@ -174,6 +178,8 @@ class Engine:
         self._embedders = tuple([_fit(each, settings) for each in embedders])
         if settings.maxsim and not embedders:
             raise InvalidInput("settings.maxsim", "no embedder", _TOKENS)
+        if settings.prototypes and self.calibrated is None:
+            raise InvalidInput("settings.prototypes", "no embedder that it has thresholds for", _THRESHOLDS)
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
         self.limits = limits
@@ -312,6 +318,16 @@ class Engine:
     def embedder(self) -> CachedEmbedder | None:
         """The first of the embedders, which a new database is bound to; None where there is none."""
         return self._embedders[0] if self._embedders else None
+
+    @property
+    def calibrated(self) -> CachedEmbedder | None:
+        """The first of the embedders, if it runs in this process and thresholds of nearness were chosen for its space."""
+        embedder = self.embedder
+        if embedder is None or not embedder.local:
+            return None
+        from bethink.insights.prototypes import calibrated
+
+        return embedder if calibrated(embedder.fingerprint) else None
 
     def in_space(self, act: Callable[[Bound | None], _T]) -> _T:
         """Do something with the embedder whose space is the database's, or None where there is no embedder. It is done again,

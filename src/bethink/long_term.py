@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.errors import InvalidInput, NotFound
 from bethink.ids import new_id
+from bethink.insights.domains.given import GivenTemplate, template_from
 from bethink.messages import Trust
-from bethink.profile import Profile, entries_of
+from bethink.profile import Profile, profile_of
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind
 from bethink.retrieval.filters import Where, filter_of
 from bethink.steps import past
@@ -174,35 +175,48 @@ class LongTerm:
         catch_up(self._engine, self._namespace)
         return find_episodes(self._engine, Scope(self._namespace, below), task, k, chosen)
 
-    def profile(self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None) -> Profile:
+    def profile(
+        self,
+        subject: str = "user",
+        *,
+        template: GivenTemplate | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+    ) -> Profile:
         """What is currently known about somebody: `"user"`, or a speaker's or third person's name.
 
         Insights are first drawn from messages that none have been drawn from yet; not so for a question `as_of` a time.
 
         Args:
+            template: lays it out in sections: a name ("healthcare"), a `ProfileTemplate`, a dataclass or a JSON Schema; by
+                default that of the memory, if it has one. One of this call alone chooses among what is known: what it asks for
+                besides is listened for by a memory that is opened with it.
             as_of: the profile as it would have been shown at that time: what was known, scored as it was used by then, within
                 the bound of today's settings. What was forgotten since stays forgotten.
             valid_at: what was true in the world at that time, as far as is known: superseded insights too.
 
         Raises:
-            InvalidInput: a naive time, or an `as_of` that is yet to come.
+            InvalidInput: a naive time, or an `as_of` that is yet to come; a template that cannot be met.
         """
-        from bethink.insights.retention import beyond, select_profile
-
+        engine = self._engine
+        if template is None:
+            chosen = engine.template
+        else:
+            chosen = template_from(template)
+            chosen.check_room(chosen.bound(engine.settings), "settings.profile_size")
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
             catch_up(self._engine, self._namespace)
-        if not asked.is_now:
-            held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
-            at, kept = asked.as_of or self._engine.clock.now(), self._engine.settings
-            return Profile(subject.casefold(), entries_of(held), (), at, kept.profile_size, kept.retention)
-        known = [
-            insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
-        ]
-        now, settings = self._engine.clock.now(), self._engine.settings
-        chosen = select_profile(known, now=now, settings=settings)
-        rest = beyond(known, now=now, settings=settings)
-        return Profile(subject.casefold(), entries_of(chosen), entries_of(rest), now, settings.profile_size, settings.retention)
+        whose = subject.casefold()
+        if asked.is_now:
+            known = [insight for insight in engine.insights(self._namespace, current=True) if insight.subject == whose]
+            return profile_of(
+                whose, known, now=engine.clock.now(), settings=engine.settings, template=chosen, own=engine.template
+            )
+        held = past.held_at(engine, self._namespace, asked, whose)
+        now = asked.as_of or engine.clock.now()
+        known = list(held.values())
+        return profile_of(whose, known, now=now, settings=engine.settings, template=chosen, own=engine.template, then=True)
 
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         """Long-term records, oldest first; with `current=False` also those that were superseded or archived.

@@ -23,6 +23,8 @@ from typing_extensions import Self
 
 from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput
+from bethink.insights.domains.given import GivenTemplate, template_from
+from bethink.insights.domains.template import applied
 from bethink.limits import NO_LIMITS, Budget, Limits
 from bethink.long_term import LongTerm
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
@@ -87,8 +89,8 @@ class Memory(LongTerm):
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, a function from text to
-            text, or a name such as "openai:MODEL" (`models.named`). None does without. By default it writes better summaries in
-            the background (`settings.refine`).
+            text, or a name such as "openai:MODEL" or "ollama:MODEL" (`models.named`). None does without. By default it writes
+            better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         redaction: replaces secrets and personal data by placeholders before anything is stored or indexed (see `Redaction`);
@@ -96,10 +98,12 @@ class Memory(LongTerm):
         listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
+        profile: how profiles are laid out, and what is listened for besides: the name of a template ("healthcare"), a
+            `ProfileTemplate`, a dataclass or a JSON Schema (see docs/profiles.md).
 
     Raises:
         SchemaError, CorruptStore: the file is of a newer version, of somebody else, or damaged.
-        InvalidInput: the language model is none, or asynchronous.
+        InvalidInput: the language model is none, or asynchronous; the template cannot be met.
     """
 
     def __init__(
@@ -120,6 +124,7 @@ class Memory(LongTerm):
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
+        profile: GivenTemplate | None = None,
     ) -> None:
         from bethink.engine import Engine
         from bethink.models.language import as_model
@@ -131,17 +136,20 @@ class Memory(LongTerm):
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
         check_text(for_model, "for_model")
+        template = None if profile is None else template_from(profile)
+        applying = applied(template, settings or Settings())
         self._engine: Engine = Engine(
             redacting(store if store is not None else open_store(path, durability), redaction),
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
             embedders=chosen,
-            settings=settings or Settings(),
+            settings=applying,
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
             limits=self._limits,
             redaction=redaction,
+            template=template,
         )
         if model is not None:
             self._use_model(model)

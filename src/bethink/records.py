@@ -376,7 +376,8 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
     -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
-    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under.
+    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under. `group` is
+    the title of the part of a profile that it stood in.
     """
 
     section: str
@@ -388,6 +389,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     cut: tuple[int, int] | None = None
     changed_by: str = ""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
+    group: str = ""
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 PACKAGE = SOURCE / "bethink"
 
-HEAVY = ("anyio", "apsw", "numpy", "onnxruntime", "opentelemetry", "rich", "Stemmer", "tokenizers", "typer")
+HEAVY = ("anyio", "apsw", "litellm", "numpy", "onnxruntime", "opentelemetry", "rich", "Stemmer", "tokenizers", "typer")
 
 # Lowest first. A module may import what stands on a lower line, and its own package; nothing else. A name stands for the
 # module and all below it, unless a longer name says otherwise: "storage.base" is lower than the rest of "storage".

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import Memory, Message
-from bethink.context import Item
+from bethink.context import Item, items_of_hit
 from bethink.context.block import block_tokens, choose_block
 from bethink.context.items import BLOCK, SectionName, Shown, headed, memory_lines, memory_message, shown
 from bethink.models.measure import Measure
 from bethink.models.tokens import BuiltinCounter
+from bethink.records import Line, Summary
 from bethink.testing.doubles import START, FrozenClock
 
 MEASURE = Measure(BuiltinCounter())
@@ -21,7 +22,15 @@ MEASURE = Measure(BuiltinCounter())
 
 def item(section: SectionName, text: str, *sources: str, days: int = 0, **fields: Any) -> Item:
     of = "message" if section == "recalled" else "record"
-    common: dict[str, Any] = {"section": section, "of": of, "id": f"{section}-{text[:8]}", "trust": "user", "reason": ""}
+    index = 0 if section in ("summary", "previous session", "earlier sessions") else -1
+    common: dict[str, Any] = {
+        "index": index,
+        "section": section,
+        "of": of,
+        "id": f"{section}-{text[:8]}",
+        "trust": "user",
+        "reason": "",
+    }
     return Item(text=text, at=START + timedelta(days=days), sources=sources, **{**common, **fields})
 
 
@@ -43,6 +52,20 @@ MOVED = "I moved to Ghent. I'm allergic to peanuts."
 def test_a_line_of_a_summary_gives_way_to_the_message_it_is_from() -> None:
     found = chosen(item("summary", "I moved to Ghent.", "m1"), item("recalled", MOVED, "m1"))
     assert found == [("recalled", MOVED)]
+
+
+def test_a_line_of_a_recalled_summary_gives_way_to_the_message_beside_it() -> None:
+    summary = Summary(
+        id="s",
+        text="I moved to Ghent.\nI bought a boat.",
+        trust="user",
+        recorded_at=START,
+        thread_id="t",
+        lines=(Line("I moved to Ghent.", ("m1",), START), Line("I bought a boat.", ("m2",), START)),
+        through=2,
+    )
+    found = chosen(*items_of_hit(summary, "score 1", {}), item("recalled", MOVED, "m1"))
+    assert found == [("recalled", "I bought a boat."), ("recalled", MOVED)]
 
 
 def test_a_line_of_a_summary_that_an_insight_says_is_not_shown() -> None:

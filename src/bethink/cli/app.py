@@ -26,6 +26,7 @@ from bethink.cli.commands import (
     review,
     state,
     summaries,
+    templates,
     threads,
     transfer,
     usage,
@@ -101,6 +102,7 @@ summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)
+templates.register(app)
 keeping.register(app)
 past.register(app)
 review.register(app)

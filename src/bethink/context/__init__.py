@@ -28,6 +28,7 @@ from bethink.context.items import (
     item_of_message,
     item_of_node,
     item_of_record,
+    items_of_hit,
     items_of_summary,
 )
 from bethink.context.lines import FoldedLines, Lines
@@ -53,6 +54,7 @@ __all__ = [
     "item_of_message",
     "item_of_node",
     "item_of_record",
+    "items_of_hit",
     "items_of_summary",
     "pinned_tokens",
     "rebuild",

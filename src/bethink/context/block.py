@@ -4,7 +4,7 @@ Each section is filled up to its share, then what is left over goes to them in t
 must be there. The first line of a day in a section costs a heading more than those that follow.
 
 What somebody said once is shown once. A message can come as an insight, as a line of a summary, and as a hit; of two lines that
-rest on the same message, one whose words are all in the other is not shown.
+rest on the same message, one whose words are all in the other is not shown. That is why a recalled summary comes line by line.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ _SHARES: tuple[tuple[SectionName, float], ...] = (
     ("earlier sessions", 0.35),
 )
 _LEFT_OVER: tuple[tuple[SectionName, float], ...] = tuple((name, 1.0) for name, _ in _SHARES)
-_SUMMARIES: frozenset[SectionName] = frozenset({"summary", "previous session", "earlier sessions"})
-"""Sections whose lines are words of a message: the message itself says it better."""
 _NO_NEWS = frozenset({"a", "am", "an", "i", "m", "my", "our", "the", "to", "we"})
 _SHORTEST_LINE = 12  # tokens: a name, a mark and a few words
 # Frame and preface of a block: an estimate to choose by, checked against the real count at the end.
@@ -127,10 +125,10 @@ class _Said:
         return told
 
     def _told(self, message: Item) -> list[int]:
-        """Lines of summaries that say nothing which is not in this message, theirs too."""
+        """Lines of summaries that say nothing which is not in this message, theirs too: it says it better."""
         beside = dict.fromkeys([other for source in message.sources for other in self._by_source.get(source, ())])
         items = {other: self._lines[other].item for other in beside}
-        return [other for other, item in items.items() if item.section in _SUMMARIES and item.text in message.text]
+        return [other for other, item in items.items() if item.index >= 0 and item.text in message.text]
 
     def _within(self, text: str, other: Item) -> bool:
         """Whether all that a text says is in another line: as it stands, or in the words of a record, which puts "I live in

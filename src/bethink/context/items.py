@@ -47,6 +47,7 @@ __all__ = [
     "item_of_message",
     "item_of_node",
     "item_of_record",
+    "items_of_hit",
     "items_of_summary",
     "line_from",
     "line_of",
@@ -105,7 +106,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line that may go into the memory block, and why.
 
     `changed`/`changed_by`: what has since taken the place of something this line says, and the id of that record. The line is
-    shown with it, so that old words are not read as the present state.
+    shown with it, so that old words are not read as the present state. `group`: the part of a profile that it stands in, as its
+    heading has it.
     """
 
     section: SectionName
@@ -122,6 +124,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sources: tuple[str, ...] = ()
     changed: str = ""
     changed_by: str = ""
+    group: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
@@ -129,7 +132,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         tokens: of the line; in a block (see `headed`) with those of a heading that it stands first under.
-        heading: of the day on which it was said; `heading_tokens` of that line alone.
+        heading: of the day on which it was said, and of its group; `heading_tokens` of that line alone.
     """
 
     item: Item
@@ -159,7 +162,16 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
     )
 
 
-def items_of_summary(summary: Summary, section: SectionName, reason: str) -> tuple[Item, ...]:
+def items_of_hit(record: AnyRecord, reason: str, scores: Mapping[str, float]) -> tuple[Item, ...]:
+    """A recalled record as it is shown: a summary line by line, since messages it rests on may be recalled beside it."""
+    if isinstance(record, Summary):
+        return items_of_summary(record, "recalled", reason, scores)
+    return (item_of_record(record, "recalled", reason, scores),)
+
+
+def items_of_summary(
+    summary: Summary, section: SectionName, reason: str, scores: Mapping[str, float] | None = None
+) -> tuple[Item, ...]:
     return tuple(
         Item(
             section=section,
@@ -171,6 +183,7 @@ def items_of_summary(summary: Summary, section: SectionName, reason: str) -> tup
             trust=summary.trust,
             speaker=line.speaker,
             reason=reason,
+            scores=dict(scores or {}),
             sources=line.sources,
         )
         for index, line in enumerate(summary.lines)
@@ -279,9 +292,10 @@ def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, cha
     return f"{line} [mem:{handle(thing_id)}]" if of == "record" else line.rstrip()
 
 
-def heading_of(at: datetime) -> str:
-    """The line that what was said on a day stands under."""
-    return f"{at.date().isoformat()}:"
+def heading_of(at: datetime, group: str = "") -> str:
+    """The line that what was said on a day stands under, of one group where there are some: "allergies, 2023-05-08:"."""
+    day = at.date().isoformat()
+    return f"{plain(group)}, {day}:" if group else f"{day}:"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
@@ -292,7 +306,7 @@ def shown(item: Item, counter: TokenCounter) -> Shown:
 def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
     """The same with its line, which is known."""
     tokens = _tokens(line, counter)
-    heading = heading_of(item.at)
+    heading = heading_of(item.at, item.group)
     named = ReceiptLine(
         section=item.section,
         of=item.of,
@@ -303,6 +317,7 @@ def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
         cut=item.cut,
         changed_by=item.changed_by,
         scores=item.scores,
+        group=item.group,
     )
     return Shown(item, line, tokens, named, heading, _tokens(heading, counter))
 

@@ -303,6 +303,7 @@ def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Meas
         return item_of_node(_of(named.nodes, line.id, receipt), line.index, line.reason)
     record: AnyRecord = _of(named.records, line.id, receipt)
     if line.index < 0:
-        return item_of_record(record, section, line.reason, line.scores)
+        item = item_of_record(record, section, line.reason, line.scores)
+        return msgspec.structs.replace(item, group=line.group) if line.group else item
     assert isinstance(record, Summary), "only a summary is shown line by line"
     return items_of_summary(record, section, line.reason)[line.index]

@@ -93,7 +93,9 @@ def ranges(covers: Sequence[tuple[int, int]]) -> str:
 
 def refine(
     run: Run,
-    model: Annotated[str, typer.Option(help="Who is asked: openai:MODEL.", show_default=False)],
+    model: Annotated[
+        str, typer.Option(help="Who is asked: openai:MODEL, ollama:MODEL ...: see docs/models.md.", show_default=False)
+    ],
     thread: Annotated[str | None, typer.Argument(metavar="THREAD", help="One thread; by default all.")] = None,
     below: Annotated[bool, typer.Option("--below", help="Also threads of the namespaces below.")] = False,
     limit: Annotated[int | None, typer.Option(help="At most so many summaries; by default all that are due.")] = None,
