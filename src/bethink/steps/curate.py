@@ -243,7 +243,11 @@ def _extract_job(thread: _Thread, messages: Sequence[Message], first: int, throu
             waiting = Changes(proposals(known, drawn, now=now))  # type: ignore[arg-type]
             return Stored(put=thread.put(now, waiting), kept=len(waiting.records), dropped=found.dropped)
         changes = reconcile(known, drawn, now=now)
-        left = archive(current_after(known, changes), now=now, settings=engine.settings) if changes.records else ()
+        left = (
+            archive(current_after(known, changes), now=now, settings=engine.settings, template=engine.template)
+            if changes.records
+            else ()
+        )
         changes = replace(changes, retire=changes.retire + left)
         return Stored(put=thread.put(now, changes), kept=len(changes.records), dropped=found.dropped)
 
