@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
     from bethink.attestations import Attestation, attest, check_attestation
     from bethink.checkpoints import Checkpoint, CheckpointInfo
+    from bethink.claims import ArtifactRef, Claim, Contrary
     from bethink.compaction.policies import (
         Chain,
         Hierarchy,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         MissingExtra,
         ModelFailed,
         NotFound,
+        PermissionDenied,
         ProviderFailed,
         SchemaError,
         StoreBusy,
@@ -77,6 +79,10 @@ if TYPE_CHECKING:
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.sharing.artifacts import OpenArtifact
+    from bethink.sharing.async_board import AsyncBoard
+    from bethink.sharing.board import Board
+    from bethink.sharing.facts import Dispute, Fact
     from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
     from bethink.steps.reflect import Reflection
@@ -109,6 +115,8 @@ __version__ = "0.1.0"
 __all__ = [
     "And",
     "Artifact",
+    "ArtifactRef",
+    "AsyncBoard",
     "AsyncItems",
     "AsyncLanguageModel",
     "AsyncMemory",
@@ -118,26 +126,31 @@ __all__ = [
     "Attestation",
     "Backoff",
     "BethinkError",
+    "Board",
     "BudgetError",
     "Chain",
     "Change",
     "Changed",
     "Checkpoint",
     "CheckpointInfo",
+    "Claim",
     "Compare",
     "Conflict",
     "Contains",
     "Context",
     "ContextLine",
+    "Contrary",
     "CorruptStore",
     "Decision",
     "Diff",
+    "Dispute",
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
     "Episode",
     "Exists",
     "Explanation",
+    "Fact",
     "Filter",
     "ForgetReceipt",
     "Forgotten",
@@ -181,10 +194,12 @@ __all__ = [
     "Note",
     "OpenAIEmbedder",
     "OpenAIModel",
+    "OpenArtifact",
     "OpenTelemetry",
     "Or",
     "Oversize",
     "Part",
+    "PermissionDenied",
     "Policy",
     "Problem",
     "Profile",
@@ -264,6 +279,7 @@ _HOMES = {
     ),
     "context": ("Context", "ContextLine", "Explanation"),
     "checkpoints": ("Checkpoint", "CheckpointInfo"),
+    "claims": ("ArtifactRef", "Claim", "Contrary"),
     "errors": (
         "BethinkError",
         "BudgetError",
@@ -280,6 +296,7 @@ _HOMES = {
         "MissingExtra",
         "ModelFailed",
         "NotFound",
+        "PermissionDenied",
         "ProviderFailed",
         "SchemaError",
         "StoreBusy",
@@ -313,6 +330,10 @@ _HOMES = {
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
     "retrieval.why": ("Why", "WhyNot"),
+    "sharing.artifacts": ("OpenArtifact",),
+    "sharing.async_board": ("AsyncBoard",),
+    "sharing.board": ("Board",),
+    "sharing.facts": ("Dispute", "Fact"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.redact": ("RedactReport",),

@@ -49,6 +49,7 @@ from bethink.usage import UsageReport
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
+    from bethink.claims import ArtifactRef
     from bethink.context import Context
     from bethink.engine import Engine
     from bethink.insights.differences import Diff, HistoryEntry
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.recall import Searchable
     from bethink.retrieval.why import Why, WhyNot
+    from bethink.sharing.artifacts import OpenArtifact
+    from bethink.sharing.async_board import AsyncBoard
     from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
     from bethink.steps.refine import RefineReport
@@ -164,6 +167,19 @@ class AsyncMemory:
     ) -> AsyncThread:
         return AsyncThread(self._sync.thread(thread_id, policy=policy, limits=limits))
 
+    def view(
+        self,
+        *,
+        read: Iterable[str | Sequence[str]] = (),
+        write: Iterable[str | Sequence[str]] = (),
+        agent: str = "",
+    ) -> AsyncMemory:
+        return AsyncMemory._of(self._sync.view(read=read, write=write, agent=agent))
+
+    @property
+    def agent(self) -> str:
+        return self._sync.agent
+
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
 
@@ -173,6 +189,18 @@ class AsyncMemory:
 
         return AsyncItems(self._sync.items)
 
+    @property
+    def board(self) -> AsyncBoard:
+        from bethink.sharing.async_board import AsyncBoard
+
+        return AsyncBoard(self._sync.board)
+
+    async def store_artifact(self, key: str, content: Any) -> ArtifactRef:
+        return await _hop(self._sync.store_artifact, key, content)
+
+    async def artifact(self, ref: ArtifactRef | str) -> OpenArtifact:
+        return await _hop(self._sync.artifact, ref)
+
     async def store(
         self,
         text: str,
@@ -180,7 +208,7 @@ class AsyncMemory:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
-        trust: Trust = "user",
+        trust: Trust | None = None,
         at: datetime | None = None,
     ) -> Note:
         return await _hop(
@@ -606,7 +634,7 @@ class AsyncThread:
     async def handoffs(self) -> list[ThreadInfo]:
         return await _hop(self._sync.handoffs)
 
-    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str | None = None) -> Message:
         return await _hop(self._sync.conclude, text, artifacts=artifacts, name=name)
 
     async def checkpoint(

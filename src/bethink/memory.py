@@ -13,7 +13,7 @@ synchronous and thread-safe; `AsyncMemory` has the same methods for use on an ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -177,7 +177,12 @@ class Memory(LongTerm):
         return memory
 
     def __repr__(self) -> str:
-        return f"Memory(namespace={self._namespace!r})"
+        rights = self._engine.rights
+        if rights is None:
+            return f"Memory(namespace={self._namespace!r})"
+        return (
+            f"Memory(namespace={self._namespace!r}, agent={rights.agent!r}, reads={rights.reads!r}, writes={rights.writes!r})"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -199,6 +204,46 @@ class Memory(LongTerm):
     def user(self, user_id: str) -> Memory:
         """The memory of one user: `scope(user_id)`."""
         return self.scope(user_id)
+
+    def view(
+        self,
+        *,
+        read: Iterable[str | Sequence[str]] = (),
+        write: Iterable[str | Sequence[str]] = (),
+        agent: str = "",
+    ) -> Memory:
+        """This memory for somebody who may do a part of it: what is named here, under this name, and nothing else.
+
+            researcher = team.view(agent="researcher", write=["researcher", "shared"])
+            reviewer = team.view(agent="reviewer", read=["shared"])
+
+        A view is a capability. It has all the verbs; each looks at its namespaces before it reads or writes anything, and
+        raises `PermissionDenied` for what was not given. It cannot be widened: a view of a view has what that one has, or
+        less. `recall` on it looks in all that it may read, at and below its namespace. Where it may only read it leaves no
+        trace: nothing is drawn, counted, folded, embedded or kept as a receipt. What is of the whole database (`check`,
+        `verify`, `reembed`) is not for views, and closing one closes nothing.
+
+        Args:
+            read, write: places below this namespace, each a segment or a tuple of segments, with all that is below them; () is
+                this namespace itself. What may be written may be read. By default nothing.
+            agent: whose word it is what is written through it: the author of notes, facts and episodes, the name of what the
+                assistant says. Of a view of a view the same agent's; one that has none may be given one.
+
+        Raises:
+            InvalidInput: a place or a name that is none.
+            PermissionDenied: it would have more than the view it is made of.
+        """
+        from bethink.rights import Rights, check_agent, places_below
+
+        rights = Rights.of(
+            places_below(self._namespace, read, "read"), places_below(self._namespace, write, "write"), check_agent(agent)
+        )
+        return Memory._of(self._engine.viewed(rights), self._namespace, self._policy, self._limits)
+
+    @property
+    def agent(self) -> str:
+        """The name under which this view writes; "" for a memory that is no view, or one without a name."""
+        return self._engine.agent
 
     def thread(self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None) -> Thread:
         """A conversation of this namespace; without an id, a new one. Nothing is written before the first message.
@@ -240,7 +285,8 @@ class Memory(LongTerm):
         Args:
             k: at most this many (`settings.recall_limit` if left out).
             kinds: only these sorts of things.
-            below: also search the namespaces below this one.
+            below: also search the namespaces below this one. A view that may read only some of them looks in these, in one
+                ranking; each hit names its namespace and its author.
             where: only what this filter is true of, such as `{"speaker": "Mara", "metadata.topic": {"in": ["billing"]}}`. It
                 holds before any limit; docs/retrieval.md has the fields and operators.
             unit: what a hit is: a `"message"` or record by itself; a `"turn"`, which is a user message with what follows it; a
@@ -260,16 +306,19 @@ class Memory(LongTerm):
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
-        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+        scope, *beside = self._engine.readable(Scope(self._namespace, below))
+        wanted = _wanted(query, k, kinds, where, unit, budget)
+        wanted, _ = self._at_times((scope, *beside), wanted, as_of, valid_at)
+        return recall_from(self._engine, scope, query, wanted, beside=beside)
 
-    def _at_times(self, below: bool, wanted: Wanted, as_of: object, valid_at: object) -> tuple[Wanted, past.When]:
+    def _at_times(self, scopes: Sequence[Scope], wanted: Wanted, as_of: object, valid_at: object) -> tuple[Wanted, past.When]:
         """What is asked of a recall, at the times asked for. A question as of a time draws nothing from messages."""
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
-            catch_up(self._engine, self._namespace)
+            for scope in scopes:
+                catch_up(self._engine, scope.namespace)
         if not asked.is_now:
-            wanted = at_times(self._engine, Scope(self._namespace, below), wanted, asked)
+            wanted = at_times(self._engine, scopes, wanted, asked)
         return wanted, asked
 
     def why(
@@ -290,8 +339,9 @@ class Memory(LongTerm):
         """
         from bethink.steps.why import why
 
-        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
-        return why(self._engine, Scope(self._namespace, below), query, wanted)
+        scope = Scope(self._namespace, below)
+        wanted, _ = self._at_times((scope,), _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return why(self._engine, scope, query, wanted)
 
     def why_not(
         self,
@@ -317,8 +367,9 @@ class Memory(LongTerm):
         from bethink.steps.why import why_not
 
         check_text(item_id, "item_id")
-        wanted, asked = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
-        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted, asked)
+        scope = Scope(self._namespace, below)
+        wanted, asked = self._at_times((scope,), _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return why_not(self._engine, scope, item_id, query, wanted, asked)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
@@ -530,7 +581,7 @@ class Memory(LongTerm):
             )
 
     def close(self) -> None:
-        """Close the database, for every view of it. Closing twice is fine.
+        """Close the database, for all that is open of it. Closing twice is fine, and closing a `view` closes nothing.
 
         A language model that is being asked in the background is not waited for: what it still answers is dropped, and asked
         for another time.

@@ -411,21 +411,22 @@ class Thread:
         """The threads of the specialists that this one has handed tasks to, oldest first."""
         return handoffs(self._engine, self.namespace, self._id)
 
-    def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+    def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str | None = None) -> Message:
         """End the task of a `handoff` with its result: all of this thread that its parent gets to see.
 
         The parent gets one assistant message, and in its state the finished task and the artifacts. Returns that message.
         Concluding again with the same text is a retry.
 
         Args:
-            name: under which the result is said.
+            name: under which the result is said; the agent's if left out, or "specialist".
 
         Raises:
             InvalidInput: nobody handed a task to this thread.
             NotFound: the parent has been forgotten.
             Conflict: it was concluded with another text.
         """
-        return conclude(self._engine, self.namespace, self._id, text, artifacts, name)
+        said_by = name or self._engine.agent or "specialist"
+        return conclude(self._engine, self.namespace, self._id, text, artifacts, said_by)
 
     def checkpoint(
         self,

@@ -34,6 +34,7 @@ VERBS = (
     *("usage", "check", "stats", "flush", "reembed"),
     *("items", "items put", "items get", "items search", "items list", "items delete", "items history"),
     *("items namespaces", "items sweep"),
+    *("board", "board post", "board read", "board history", "board withdraw", "board resolve", "board share", "board open"),
     *(
         "bench",
         "bench append",
@@ -138,6 +139,32 @@ def test_an_item_is_put_found_and_removed(shell: Shell) -> None:
     assert shell.json("items", "namespaces") == {"namespaces": [[]]}
     assert shell.json("items", "sweep")["receipt"]["record_ids"] == []
     assert shell.json("items", "delete", "prefs", "other", code=1) == {"deleted": ["prefs"], "not_found": ["other"]}
+
+
+def test_facts_are_posted_disputed_and_resolved(shell: Shell) -> None:
+    budget = ("--about", "launch", "--slot", "budget")
+    ref = shell.json("board", "share", "offer", '{"price": 40000}', "--data", "--as", "researcher")["ref"]
+    one = shell.json(
+        *("board", "post", "It is 40,000.", *budget, "--value", "40000", "--source", "mail", "--as", "researcher"),
+        *("--artifact", f"art:{ref['id'][-8:]}"),
+    )["fact"]
+    other = shell.json("board", "post", "It is 60,000.", *budget, "--value", "60000", "--as", "writer")["fact"]
+    assert (one["author"], one["source"], one["artifacts"]) == ("researcher", "mail", [ref])
+    assert shell.json("board", "open", f"art:{ref['id']}")["content"] == {"price": 40000}
+    disputed = shell.json("board", "read", "--disputed")["facts"]
+    assert {fact["author"]: fact["contradicted_by"][0]["id"] for fact in disputed} == {
+        "researcher": other["id"],
+        "writer": one["id"],
+    }
+    assert "contradicted by writer" in shell.text("board", "read", "--about", "launch")
+    shell.text("board", "withdraw", other["id"], "--as", "researcher", code=1)
+    assert [fact["reason"] for fact in shell.json("board", "resolve", one["id"], "--as", "editor")["closed"]] == [
+        "resolved by editor"
+    ]
+    assert [fact["id"] for fact in shell.json("board", "read")["facts"]] == [one["id"]]
+    assert shell.json("board", "withdraw", one["id"], "--as", "researcher")["fact"]["reason"] == "withdrawn"
+    assert len(shell.json("board", "history")["facts"]) == 2
+    assert shell.text("board", "read") == "Nothing stands on the board.\n"
 
 
 def test_items_in_text(shell: Shell) -> None:

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from bethink.cli.commands import (
     bench,
+    board,
     checkpoints,
     context,
     database,
@@ -112,4 +113,5 @@ redacting.register(app)
 usage.register(app)
 database.register(app)
 app.add_typer(items.app, name="items")
+app.add_typer(board.app, name="board")
 app.add_typer(bench.app, name="bench")

@@ -68,7 +68,7 @@ class Lines:
     def shown(self, item: Item, counter: TokenCounter) -> Shown:
         """See `items.shown`."""
         write = self._line if len(item.text) <= _LONGEST_KEPT else line_from
-        line = write(item.text, item.of, item.id, item.trust, item.speaker, item.changed)
+        line = write(item.text, item.of, item.id, item.trust, item.speaker, item.changed, item.disputed)
         return shown_as(item, line, counter)
 
     def words(self, text: str) -> frozenset[str]:

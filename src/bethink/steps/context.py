@@ -14,6 +14,7 @@ from bethink.context import (
     Item,
     Shown,
     Sources,
+    as_disputed,
     compose,
     item_of_message,
     items_of_hit,
@@ -119,17 +120,20 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
                 query=found.query,
             )
         usage = usage_of_turn(engine, found.view, context, receipt)
-        with engine.telemetry.span("store"):
-            _store(engine, namespace, receipt, found.cursor)
+        recorded = engine.may_write(namespace)
+        if recorded:
+            with engine.telemetry.span("store"):
+                _store(engine, namespace, receipt, found.cursor)
         usage = msgspec.structs.replace(usage, seconds=turn.measured())
-        _store_usage(engine, namespace, usage)
+        if recorded:
+            _store_usage(engine, namespace, usage)
         warnings = near(limits, usage)
         engine.telemetry.tell("turn", usage)
         for warning in warnings:
             engine.telemetry.tell("warning", thread_id, warning)
         for problem in turn.without:
             engine.telemetry.tell("without", thread_id, problem)
-    context = msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+    context = msgspec.structs.replace(context, receipt_id=receipt.id if recorded else "", usage=usage, warnings=warnings)
     return msgspec.structs.replace(context, without=tuple(turn.without))
 
 
@@ -286,7 +290,7 @@ def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[
             )
             items.append(item)
         elif hit.id in records:
-            items += items_of_hit(records[hit.id], reason, hit.scores)
+            items += [as_disputed(item, hit.disputed_by) for item in items_of_hit(records[hit.id], reason, hit.scores)]
     # Lines of a summary fill what room is left: whole, it was passed over where it did not fit.
     return [*[item for item in items if item.index < 0], *[item for item in items if item.index >= 0]]
 

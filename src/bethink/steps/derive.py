@@ -45,8 +45,11 @@ def derive(
     `view` that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to
     move. What the view has read is not read again. What is stored is a change of its own, or `part_of` one.
 
-    With `relaxed`, nothing waits for the disk: the caller is about to store something that does and takes it along.
+    With `relaxed`, nothing waits for the disk: the caller is about to store something that does and takes it along. Where
+    nothing may be written, nothing is drawn.
     """
+    if not engine.may_write(namespace):
+        return None
     held: Cursor | None = None
     scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
     while True:

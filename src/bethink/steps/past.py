@@ -15,7 +15,7 @@ from bethink.engine import Engine
 from bethink.errors import InvalidInput, NotFound
 from bethink.insights.differences import Diff, HistoryEntry, chain, difference, story
 from bethink.insights.past import true_at
-from bethink.records import AnyRecord, Insight, RecordKind
+from bethink.records import AnyRecord, Insight, Note, RecordKind
 from bethink.storage.base import (
     Compare,
     Filter,
@@ -32,7 +32,7 @@ from bethink.storage.base import (
 from bethink.storage.known import all_as_known
 from bethink.values import Namespace, utc
 
-__all__ = ["NOW", "When", "diff", "held_at", "history", "past_of", "said_by", "tip_at", "when"]
+__all__ = ["NOW", "When", "diff", "held_at", "history", "notes_at", "past_of", "said_by", "tip_at", "when"]
 
 _KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode")
 
@@ -85,6 +85,12 @@ def _records_at(
     if at is None:
         return records
     return all_as_known(records, _versions(engine, scope, since=at), at)
+
+
+def notes_at(engine: Engine, namespace: Namespace, at: datetime) -> list[Note]:
+    """The notes of a namespace as they were known at a system time, whether current or not, oldest first."""
+    known = _records_at(engine, Scope(namespace), at, ("note",))
+    return [each.record for each in known if isinstance(each.record, Note)]
 
 
 def _versions(

@@ -240,7 +240,7 @@ def end_idle(engine: Engine, namespace: Namespace) -> None:
     Cost: a look at the threads that are not ended, and of at most `_AT_ONCE` the end.
     """
     after = engine.settings.reflect_after
-    if after is not None:
+    if after is not None and engine.may_write(namespace):
         scan = Scan(what="threads", scope=Scope(namespace), due=_due(engine, after, None), newest=True, limit=_AT_ONCE)
         for thread in _in_time(engine.store.scan(scan).items):
             _reflect_alone(engine, thread)
@@ -249,7 +249,7 @@ def end_idle(engine: Engine, namespace: Namespace) -> None:
 def reflect_if_long(engine: Engine, thread: ThreadInfo) -> None:
     """Reflect on a thread if so many messages have come since the last time (`settings.reflect_every`)."""
     every = engine.settings.reflect_every
-    if every is not None and thread.tip - thread.reflected_through >= every:
+    if every is not None and engine.may_write(thread.namespace) and thread.tip - thread.reflected_through >= every:
         _reflect_alone(engine, thread)
 
 

@@ -252,27 +252,34 @@ def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
 def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
-    An orphan becomes current again unless another record stands for the same subject and slot: one that is current, or one that
-    began later and was archived. Then that one is named as its successor. Of several orphans of one slot the newest (by
-    `recorded_at`, then id) comes back.
+    An orphan becomes current again unless another record holds its place, which is the subject and slot of an insight, or the
+    author and question of a fact on a board: one that is current, or an insight that began later and was archived. Then that
+    one is named as its successor. Of several orphans of one place the newest (by `recorded_at`, then id) comes back.
 
     Args:
         orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
-        others: the records of that namespace that remain and that nothing took the place of; only insights among them matter.
+        others: the records of that namespace that remain and that nothing took the place of; only insights and notes with a
+            claim among them matter.
     """
-    current: dict[tuple[str, str], str] = {}
-    archived: dict[tuple[str, str], Insight] = {}
+    current: dict[tuple[str, ...], str] = {}
+    archived: dict[tuple[str, ...], Insight] = {}
     for record in others:
-        if isinstance(record, Insight) and record.current:
-            current[record.subject, record.slot] = record.id
-        elif isinstance(record, Insight) and record.archived:
-            archived[record.subject, record.slot] = max(record, archived.get((record.subject, record.slot), record), key=_began)
+        place = _place(record)
+        if place is not None and record.current:
+            current[place] = record.id
+        elif place is not None and isinstance(record, Insight) and record.archived:
+            archived[place] = max(record, archived.get(place, record), key=_began)
     found: list[AnyRecord] = []
     for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
-        if isinstance(orphan, Insight):
-            place = orphan.subject, orphan.slot
+        place = _place(orphan)
+        if place is not None:
             holder = current.get(place)
-            if holder is None and place in archived and _began(archived[place]) > _began(orphan):
+            if (
+                holder is None
+                and isinstance(orphan, Insight)
+                and place in archived
+                and _began(archived[place]) > _began(orphan)
+            ):
                 holder = archived[place].id
             if holder is not None:
                 found.append(replace(orphan, superseded_by=holder))
@@ -280,6 +287,15 @@ def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple
             current[place] = orphan.id
         found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
     return tuple(sorted(found, key=lambda record: record.id))
+
+
+def _place(record: AnyRecord) -> tuple[str, ...] | None:
+    """What at most one current record of a namespace holds: one subject's slot, or one author's answer to a question."""
+    if isinstance(record, Insight):
+        return "slot", record.subject, record.slot
+    if isinstance(record, Note) and record.claim is not None and record.claim.question is not None:
+        return "claim", record.author, *record.claim.question
+    return None
 
 
 def _began(insight: Insight) -> tuple[datetime, str]:

@@ -18,6 +18,7 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_claims",
     "_episodes",
     "_in_view",
     "_items",
@@ -40,6 +41,7 @@ from bethink.testing._contract_checkpoints import (  # noqa: E402
     PruneContract,
     SaveContract,
 )
+from bethink.testing._contract_claims import ClaimContract  # noqa: E402
 from bethink.testing._contract_episodes import EpisodeContract  # noqa: E402
 from bethink.testing._contract_filters import FilterContract, FilterFieldContract, FilterMetadataContract  # noqa: E402
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
@@ -102,6 +104,7 @@ class StoreContract(
     CheckpointForkContract,
     ForgetCheckpointContract,
     EpisodeContract,
+    ClaimContract,
     StateContract,
     ForgetStateContract,
     ForkStateContract,

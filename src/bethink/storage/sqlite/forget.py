@@ -363,7 +363,7 @@ def _reopen(database: Database, gone: _Gone, namespace: int, removed: list[str])
     if not rows:
         return
     orphans = {record.id: (number, unit, record) for number, unit, record in ((a, b, decode_record(c)) for a, b, c in rows)}
-    standing = [decode_record(body) for (body,) in database.execute(q.standing_insights, (namespace,))]
+    standing = [decode_record(body) for (body,) in database.execute(q.standing, (namespace,))]
     for record in reopened((orphan for _, _, orphan in orphans.values()), standing):
         number, unit, _ = orphans[record.id]
         write_record(database, number, unit, record)

@@ -1097,9 +1097,10 @@ DELETE FROM sources WHERE message IN (SELECT value FROM json_each(?));
 -- Records of a namespace that name one of some others as their successor.
 SELECT id, unit, body FROM records WHERE namespace = ? AND superseded_by IN (SELECT value FROM json_each(?)) ORDER BY id;
 
--- name: standing_insights
--- Those of a namespace that nothing took the place of, current or not.
-SELECT body FROM records WHERE namespace = ? AND kind = 'insight' AND superseded_by IS NULL ORDER BY id;
+-- name: standing
+-- Insights of a namespace that nothing took the place of, current or not; current notes that say something on a board.
+SELECT body FROM records WHERE namespace = ? AND superseded_by IS NULL
+AND (kind = 'insight' OR (kind = 'note' AND retired = 0 AND json_extract(CAST(body AS TEXT), '$.claim') IS NOT NULL)) ORDER BY id;
 
 -- name: receipts_of_namespace
 SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;
