@@ -296,7 +296,7 @@ def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple
 
 
 def _place(record: AnyRecord) -> tuple[str, ...] | None:
-    """What at most one current record of a namespace holds: a subject's slot, a thread's summary, an author's answer to a question."""
+    """What at most one current record of a namespace holds: a subject's slot, a thread's summary, an author's answer."""
     if isinstance(record, Insight):
         return "slot", record.subject, record.slot
     if isinstance(record, Summary):
