@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from bethink.items import FoundItem, Item, ItemPut
     from bethink.items.async_handle import AsyncItems
     from bethink.items.handle import Items
-    from bethink.limits import Limits, LimitWarning
+    from bethink.limits import Budget, Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory
     from bethink.messages import Message, Part, ToolCall
@@ -83,12 +83,14 @@ if TYPE_CHECKING:
     from bethink.sharing.async_board import AsyncBoard
     from bethink.sharing.board import Board
     from bethink.sharing.facts import Dispute, Fact
+    from bethink.steps.plan import PlannedCall, RefinePlan
     from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
     from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
         And,
+        Asked,
         Attempt,
         Change,
         Compare,
@@ -116,6 +118,7 @@ __all__ = [
     "And",
     "Artifact",
     "ArtifactRef",
+    "Asked",
     "AsyncBoard",
     "AsyncItems",
     "AsyncLanguageModel",
@@ -127,6 +130,7 @@ __all__ = [
     "Backoff",
     "BethinkError",
     "Board",
+    "Budget",
     "BudgetError",
     "Chain",
     "Change",
@@ -200,6 +204,7 @@ __all__ = [
     "Oversize",
     "Part",
     "PermissionDenied",
+    "PlannedCall",
     "Policy",
     "Problem",
     "Profile",
@@ -214,6 +219,7 @@ __all__ = [
     "RecallResult",
     "RedactReport",
     "Redaction",
+    "RefinePlan",
     "RefineReport",
     "Reflection",
     "Reply",
@@ -312,7 +318,7 @@ _HOMES = {
     "items": ("FoundItem", "Item", "ItemPut"),
     "items.async_handle": ("AsyncItems",),
     "items.handle": ("Items",),
-    "limits": ("LimitWarning", "Limits"),
+    "limits": ("Budget", "LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory",),
     "profile": ("Profile", "ProfileEntry", "ProfilePreview", "ProfileSection"),
@@ -337,11 +343,13 @@ _HOMES = {
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.redact": ("RedactReport",),
+    "steps.plan": ("PlannedCall", "RefinePlan"),
     "steps.refine": ("RefineReport",),
     "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (
         "And",
+        "Asked",
         "Attempt",
         "Change",
         "Compare",

@@ -27,7 +27,7 @@ from bethink.hop import hop as _hop
 from bethink.insights.domains.given import GivenTemplate
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
-from bethink.limits import Limits
+from bethink.limits import Budget, Limits
 from bethink.marks import Scored, Tiered
 from bethink.memory import Memory
 from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
@@ -35,7 +35,7 @@ from bethink.models import Clock, Embedder, TokenCounter
 from bethink.profile import Profile
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
 from bethink.redaction import Redaction
-from bethink.settings import Oversize, Settings
+from bethink.settings import ModelStepName, Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.steps.redact import RedactReport
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from bethink.sharing.async_board import AsyncBoard
     from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
+    from bethink.steps.plan import RefinePlan
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
 
@@ -83,6 +84,13 @@ def _loop_worker(engine: Engine) -> LoopWorker | None:
     from bethink.steps.background import LoopWorker
 
     return engine.watcher if isinstance(engine.watcher, LoopWorker) else None
+
+
+def _start(engine: Engine) -> None:
+    """Have whoever asks in the background begin, if there is something to do."""
+    worker = _loop_worker(engine)
+    if worker is not None:
+        worker.start()
 
 
 class AsyncMemory:
@@ -390,10 +398,28 @@ class AsyncMemory:
     async def unpin(self, *records: str) -> list[AnyRecord]:
         return await _hop(self._sync.unpin, *records)
 
-    async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+    async def refine(
+        self,
+        *,
+        below: bool = False,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
+        return await refine_async(
+            self._sync._engine,
+            self.namespace,
+            below=below,
+            limit=limit,
+            limits=self._sync._limits,
+            steps=steps,
+            budget=budget,
+        )
+
+    async def plan(self, *, below: bool = False, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        return await _hop(self._sync.plan, below=below, steps=steps)
 
     async def reflect_due(
         self,
@@ -548,18 +574,33 @@ class AsyncThread:
         # Taken as values here and not on the worker thread: the caller may change his tools from now on.
         asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
         context = await _hop(self._sync._build, asked)
-        worker = _loop_worker(self._sync._engine)
-        if worker is not None:
-            worker.start()
+        _start(self._sync._engine)
         return context
 
     async def usage(self) -> UsageReport:
         return await _hop(self._sync.usage)
 
-    async def refine(self, *, limit: int | None = None) -> RefineReport:
+    async def refine(
+        self,
+        *,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit, limits=self._sync._limits)
+        return await refine_async(
+            self._sync._engine,
+            self.namespace,
+            self.id,
+            limit=limit,
+            limits=self._sync._limits,
+            steps=steps,
+            budget=budget,
+        )
+
+    async def plan(self, *, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        return await _hop(self._sync.plan, steps=steps)
 
     async def summaries(self) -> list[SummaryNode]:
         return await _hop(self._sync.summaries)
@@ -577,7 +618,9 @@ class AsyncThread:
         return await _hop(self._sync.scores)
 
     async def end(self) -> Summary | None:
-        return await _hop(self._sync.end)
+        summary = await _hop(self._sync.end)
+        _start(self._sync._engine)
+        return summary
 
     async def reflection(self) -> Reflection | None:
         return await _hop(self._sync.reflection)

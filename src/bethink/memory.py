@@ -25,7 +25,7 @@ from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput
 from bethink.insights.domains.given import GivenTemplate, template_from
 from bethink.insights.domains.template import applied
-from bethink.limits import NO_LIMITS, Limits
+from bethink.limits import NO_LIMITS, Budget, Limits
 from bethink.long_term import LongTerm
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.opening import embedder_of, embedders_of, open_store, redacting
@@ -33,7 +33,7 @@ from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
-from bethink.settings import Settings
+from bethink.settings import ModelStepName, Settings
 from bethink.steps import past
 from bethink.steps.answer import Wanted, at_times
 from bethink.steps.export import export
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from bethink.retrieval.hits import Hit, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.why import Why, WhyNot
+    from bethink.steps.plan import RefinePlan
     from bethink.steps.refine import RefineReport
 
 __all__ = ["Memory"]
@@ -375,17 +376,31 @@ class Memory(LongTerm):
         """`recall` as a plain list: the k best answers, or fewer, or none."""
         return list(self.recall(query, k, where=where))
 
-    def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+    def refine(
+        self,
+        *,
+        below: bool = False,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         """Ask the language model for every summary that is due, thread after thread; see `Thread.refine`.
 
         Args:
             below: also threads of the namespaces below this one.
+            limit, steps, budget: as of `Thread.refine`; a limit and a budget are for all threads together.
 
         Cost: reads every summary node of the threads once for each summary that is asked for.
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits)
+        return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits, steps=steps, budget=budget)
+
+    def plan(self, *, below: bool = False, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        """What `refine` would ask the language model now, thread after thread; see `Thread.plan`."""
+        from bethink.steps.plan import plan
+
+        return plan(self._engine, self._namespace, below=below, limits=self._limits, steps=steps)
 
     def reflect_due(
         self,

@@ -205,11 +205,15 @@ class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insigh
 
 
 class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summary"):
-    """The summary of a thread up to `through`. `text` is its lines joined by newlines."""
+    """The summary of a thread up to `through`. `text` is its lines joined by newlines.
+
+    `author` is the model that wrote it, "" for none. A model's rests on every message it was shown, and goes with the first.
+    """
 
     thread_id: str
     lines: tuple[Line, ...]
     through: int
+    author: str = ""
 
     @property
     def kind(self) -> RecordKind:

@@ -17,6 +17,7 @@ __all__ = [
     "Keep",
     "LineOrder",
     "MemoryPlace",
+    "ModelStepName",
     "Oversize",
     "Retention",
     "Settings",
@@ -28,6 +29,7 @@ Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
 LineOrder: TypeAlias = Literal["edges", "ranked", "chronological"]
 EpisodeKeep: TypeAlias = Literal["useful", "newest"]
 MemoryPlace: TypeAlias = Literal["start", "question"]
+ModelStepName: TypeAlias = Literal["summarise", "extract", "reconcile", "importance", "reflect"]
 _Answer: TypeAlias = Literal["cut", "error"]
 
 
@@ -166,6 +168,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         model_backoff: when a model is asked again after it has failed.
         refine: when a language model is asked for better summaries than the extractive ones: by itself after a thread has
             folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
+        model_steps: what a language model does, where there is one: "summarise" what has folded, "extract" insights beside
+            those of the rules, "reconcile" insights that are near each other, judge their "importance", "reflect" on sessions
+            that have ended. Whatever it does not do or fails at is as without a model.
         refine_limit: in the background, at most so many summaries are asked for at a time: a long past costs no more after one
             fold than a short one, and is caught up with by and by.
         importance: who says how much a message matters (see `Tiers`): rules, or the language model ("model"), which is asked
@@ -205,6 +210,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model_window: int = 8_000
     model_backoff: Backoff = Backoff()
     refine: Literal["background", "manual"] = "background"
+    model_steps: tuple[ModelStepName, ...] = ("summarise",)
     refine_limit: int = 8
     importance: Literal["rules", "model"] = "rules"
     review: bool = False
@@ -232,6 +238,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         self._check_shares()
         if self.refine not in ("background", "manual"):
             raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
+        for step in self.model_steps:
+            check_choice(step, "settings.model_steps", ModelStepName)
         if self.importance not in ("rules", "model"):
             raise InvalidInput("settings.importance", f"{self.importance!r}", 'use "rules" or "model"')
         if self.model_timeout is not None and self.model_timeout <= timedelta():

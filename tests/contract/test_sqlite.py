@@ -3,63 +3,28 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import pytest
 from hypothesis import settings
+from tests.contract.sqlite_files import AT, EVERYTHING, NS, add, opened, texts
 
-from bethink.errors import (
-    CorruptStore,
-    InvalidInput,
-    NotFound,
-    StoreBusy,
-    StoreClosed,
-    StoreError,
-)
+from bethink.errors import CorruptStore, InvalidInput, StoreBusy, StoreError
 from bethink.messages import Message, ToolCall
 from bethink.records import Note
-from bethink.retrieval.terms import index_terms
-from bethink.storage.base import (
-    Append,
-    Forget,
-    Found,
-    Put,
-    Read,
-    Scan,
-    Scope,
-    Search,
-    Store,
-)
+from bethink.storage.base import Append, Forget, Put, Read, Scan, Scope, Store
 from bethink.storage.sqlite import SqliteStore, lexicon, tail, threads
-from bethink.storage.sqlite.connection import Durability, Options
-from bethink.storage.sqlite.driver import Database, Driver, choose, connect, translated
+from bethink.storage.sqlite.driver import Driver, choose, connect, translated
 from bethink.storage.sqlite.queries import q
-from bethink.storage.sqlite.values import path_range
 from bethink.storage.sqlite.verify import needles_of
-from bethink.storage.sqlite.writer import Writer
-from bethink.testing.doubles import HashEmbedder
 from bethink.testing.stateful import StoreMachine
 from bethink.testing.store import StoreContract
-
-AT = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
-NS = ("acme", "ada")
-EVERYTHING = Scope((), subtree=True)
-
-
-def opened(path: Path, driver: Driver = "apsw", **options: Any) -> SqliteStore:
-    """A store that does not wait for the disk and is quiet about the standard library's SQLite."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return SqliteStore(path, driver=driver, **{"durability": "normal", **options})
 
 
 @pytest.fixture
@@ -67,24 +32,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     with closing(opened(tmp_path / "memory.db")) as store:
         yield store
         assert store.check() == []
-
-
-def add(store: Store, thread_id: str, *texts: str, namespace: tuple[str, ...] = NS, prefix: str = "m") -> None:
-    """Append user messages whose ids are the prefix, the thread and their number."""
-    messages = tuple(
-        Message(role="user", content=text, id=f"{prefix}-{thread_id}-{number}", created_at=AT)
-        for number, text in enumerate(texts)
-    )
-    store.append(Append(namespace=namespace, thread_id=thread_id, at=AT, messages=messages))
-
-
-def unsettled(store: SqliteStore) -> int:
-    with store._readers.reading() as database:
-        return len(database.execute(q.tail_numbers, (*path_range(EVERYTHING), -1)))
-
-
-def texts(store: Store, thread_id: str, namespace: tuple[str, ...] = NS) -> list[str]:
-    return [message.text for message in store.read(Read(namespace=namespace, thread_id=thread_id)).messages]
 
 
 # -- the contract ---------------------------------------------------------------------------------------------------------
@@ -151,326 +98,6 @@ def _fresh_path() -> Path:
 
 TestSqliteMachine = SqliteMachine.TestCase
 TestSqliteMachine.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
-
-
-# -- group commit ---------------------------------------------------------------------------------------------------------
-
-
-class Recording:
-    """A database that counts its commits, each of which takes as long as on a slow disk."""
-
-    def __init__(self, database: Database, delay: float = 0.005) -> None:
-        self._database = database
-        self._delay = delay
-        self.commits = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._database, name)
-
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        if sql == "COMMIT":
-            self.commits += 1
-            time.sleep(self._delay)
-        return self._database.execute(sql, parameters)
-
-
-def recording(store: SqliteStore, **options: Any) -> Recording:
-    database = store._writer._database
-    assert database is not None
-    store._writer._database = wrapped = Recording(database, **options)
-    return wrapped
-
-
-def test_concurrent_appends_share_commits(store: SqliteStore) -> None:
-    database = recording(store)
-
-    def use(thread: int) -> None:
-        for number in range(5):
-            add(store, f"t{thread}", "one", prefix=f"m{number}")
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(use, range(16)))
-    assert store.stats(EVERYTHING).messages == 80
-    assert database.commits <= 30
-
-
-def test_a_single_caller_commits_each_append_at_once(store: SqliteStore) -> None:
-    database = recording(store, delay=0)
-    for number in range(5):
-        add(store, "t", "one", prefix=f"m{number}")
-    assert database.commits == 5
-
-
-def test_what_is_relaxed_does_not_wait_for_the_disk_and_what_comes_next_does(tmp_path: Path) -> None:
-    with closing(opened(tmp_path / "m.db", durability="full")) as store:
-        levels: list[int] = []
-
-        def note_level(database: Database) -> None:
-            levels.append(database.execute("PRAGMA synchronous")[0][0])
-
-        for relaxed in (False, True, True, False):
-            store._writer.run(note_level, relaxed=relaxed)
-        assert levels == [2, 1, 1, 2]
-
-
-def test_a_group_waits_for_the_disk_if_one_of_it_must(tmp_path: Path) -> None:
-    writer, gate, leader = writer_with_queue(tmp_path / "m.db", "full")
-    levels: list[int] = []
-
-    def note_level(database: Database) -> None:
-        levels.append(database.execute("PRAGMA synchronous")[0][0])
-
-    threads = [threading.Thread(target=writer.run, args=(note_level,), kwargs={"relaxed": bool(index)}) for index in (0, 1)]
-    for count, thread in enumerate(threads, 1):
-        thread.start()
-        while len(writer._queue) < count:
-            time.sleep(0.001)
-    gate.set()
-    for thread in (leader, *threads):
-        thread.join()
-    assert levels == [2, 2]
-    writer.close()
-
-
-def writer_with_queue(path: Path, durability: Durability = "normal") -> tuple[Writer, threading.Event, threading.Thread]:
-    """A writer whose leader is held up, so that what is run next makes one group."""
-    with closing(opened(path)):
-        pass
-    writer = Writer(Options(str(path), "apsw", durability, timedelta(seconds=5)))
-    gate, leading = threading.Event(), threading.Event()
-
-    def hold(_: Database) -> None:
-        leading.set()
-        assert gate.wait(10)
-
-    leader = threading.Thread(target=writer.run, args=(hold,))
-    leader.start()
-    assert leading.wait(10)
-    return writer, gate, leader
-
-
-def run_as_group(path: Path, operations: list[Callable[[Database], Any]]) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """What each returned or raised, and the keys of meta that are there afterwards."""
-    writer, gate, leader = writer_with_queue(path)
-    outcomes: list[Any] = [None] * len(operations)
-
-    def call(index: int) -> None:
-        try:
-            outcomes[index] = writer.run(operations[index])
-        except Exception as error:
-            outcomes[index] = error
-
-    threads = []
-    for index in range(len(operations)):
-        threads.append(threading.Thread(target=call, args=(index,)))
-        threads[-1].start()
-        while len(writer._queue) <= index:
-            time.sleep(0.001)
-    gate.set()
-    for thread in (leader, *threads):
-        thread.join()
-    keys = writer.alone(lambda database: database.execute("SELECT key FROM meta WHERE key LIKE 'x%' ORDER BY key"))
-    writer.close()
-    return outcomes, keys
-
-
-def writes(key: str, *, then: Exception | None = None) -> Callable[[Database], str]:
-    def operation(database: Database) -> str:
-        database.execute("INSERT INTO meta (key, value) VALUES (?, 1)", (key,))
-        if then is not None:
-            raise then
-        return key
-
-    return operation
-
-
-def refuses(_: Database) -> None:
-    raise NotFound("nothing of the kind")
-
-
-def test_one_refusal_leaves_the_rest_of_its_group_alone(tmp_path: Path) -> None:
-    outcomes, keys = run_as_group(tmp_path / "m.db", [writes("x1"), refuses, writes("x2")])
-    assert outcomes[0] == "x1"
-    assert isinstance(outcomes[1], NotFound)
-    assert keys == [("x1",), ("x2",)]
-
-
-def test_one_failure_after_a_write_takes_only_its_own_writes_away(tmp_path: Path) -> None:
-    error = RuntimeError("half way")
-    outcomes, keys = run_as_group(tmp_path / "m.db", [writes("x1"), writes("x2", then=error), writes("x3")])
-    assert outcomes == ["x1", error, "x3"]
-    assert keys == [("x1",), ("x3",)]
-
-
-def test_an_operation_alone_does_not_join_a_group(tmp_path: Path) -> None:
-    writer, gate, leader = writer_with_queue(tmp_path / "m.db")
-    seen: list[bool] = []
-    solo = threading.Thread(target=lambda: seen.append(writer.alone(lambda database: database.in_transaction())))
-    solo.start()
-    while not writer._queue:
-        time.sleep(0.001)
-    other = threading.Thread(target=lambda: writer.run(writes("x1")))
-    other.start()
-    gate.set()
-    for thread in (leader, solo, other):
-        thread.join()
-    assert seen == [False]
-    writer.close()
-
-
-# -- search ---------------------------------------------------------------------------------------------------------------
-
-SCRIPTS = [
-    "東京タワー",
-    "ภาษาไทย",
-    "한국어를 말해요",
-    "snake_case and kebab-case",
-    "naïve café",
-    "qx-4071",
-    "Привет мир",
-    "हिन्दी में",
-]
-
-
-@pytest.mark.parametrize("text", SCRIPTS)
-def test_every_term_is_one_token_before_and_after_the_thread_is_settled(store: SqliteStore, text: str) -> None:
-    terms = tuple(dict.fromkeys(index_terms(text).split(" ")))
-    add(store, "t", text)
-    before = store.search(Search(scope=Scope(NS), terms=terms))
-    assert unsettled(store) == 1
-    store.scan(Scan(what="pending", scope=EVERYTHING))
-    assert unsettled(store) == 0
-    after = store.search(Search(scope=Scope(NS), terms=terms))
-    assert before.candidates == after.candidates
-    assert before.frequency == after.frequency == dict.fromkeys(terms, 1)
-
-
-@pytest.mark.parametrize("term", ['a"b', "a*", "^a", "NEAR(a", "a:b", "-a", "(", "'", "AND", "日本", "👩‍👧", "a_b", "a-b"])
-def test_V058_any_term_is_a_word_and_never_an_operator(store: SqliteStore, term: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tail, "LONGEST", 0)
-    monkeypatch.setattr(tail, "terms_of", lambda _: f"{term} other")
-    message = Message(role="user", content="x", id="m1", created_at=AT)
-    store.append(Append(namespace=NS, thread_id="t", at=AT, messages=(message,)))
-    found = store.search(Search(scope=Scope(NS), terms=(term,)))
-    assert [(candidate.id, candidate.counts) for candidate in found.candidates] == [("m1", {term: 1})]
-    assert found.frequency == {term: 1}
-
-
-def test_a_search_settles_long_tails_and_leaves_short_ones(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tail, "_BATCH", 10)
-    query = Search(scope=Scope(NS), terms=("bee",), limit=1000)
-    add(store, "t", *[f"bees number {number}" for number in range(tail.LONGEST)])
-    before = store.search(query)
-    assert unsettled(store) == tail.LONGEST
-    assert before.frequency == {"bee": tail.LONGEST}
-    add(store, "t", "bees once more", prefix="last")
-    after = store.search(query)
-    assert unsettled(store) == 0
-    assert after.frequency == {"bee": tail.LONGEST + 1}
-    assert {each.id for each in after.candidates} == {each.id for each in before.candidates} | {"last-t-0"}
-
-
-def test_a_tail_that_cannot_be_settled_is_searched_as_it_is(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_: object) -> None:
-        raise StoreBusy("locked")
-
-    add(store, "t", *[f"bees number {number}" for number in range(tail.LONGEST + 1)])
-    monkeypatch.setattr(store._writer, "run", busy)
-    found = store.search(Search(scope=Scope(NS), terms=("bee",), limit=1000))
-    assert (len(found.candidates), found.frequency) == (tail.LONGEST + 1, {"bee": tail.LONGEST + 1})
-    monkeypatch.undo()
-
-
-def test_a_tail_that_cannot_be_settled_is_no_empty_page_of_what_waits(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def busy(*_: object) -> None:
-        raise StoreBusy("locked")
-
-    add(store, "t", "bees")
-    monkeypatch.setattr(store._writer, "run", busy)
-    with pytest.raises(StoreBusy):
-        store.scan(Scan(what="pending", scope=EVERYTHING))
-    monkeypatch.undo()
-    assert len(store.scan(Scan(what="pending", scope=EVERYTHING)).items) == 1
-
-
-def test_what_is_known_of_a_thread_is_the_same_before_and_after_it_is_settled(store: SqliteStore) -> None:
-    add(store, "t", "bees", "honey")
-    add(store, "u", "wax")
-    before = store.scan(Scan(what="threads", scope=EVERYTHING)).items
-    assert unsettled(store) == 3
-    store.scan(Scan(what="pending", scope=EVERYTHING))
-    assert unsettled(store) == 0
-    assert store.scan(Scan(what="threads", scope=EVERYTHING)).items == before
-
-
-def test_V079_a_scope_that_held_everything_stays_strict_when_others_come(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tail, "LONGEST", 0)
-    monkeypatch.setattr(lexicon, "_EACH", 0)
-    query = Search(scope=Scope(("acme",), subtree=True), terms=("bee",))
-    add(store, "t", "bees of acme")
-    assert store.search(query).frequency == {"bee": 1}
-    add(store, "t", "bees of others", namespace=("others", "ada"))
-    found = store.search(query)
-    assert [candidate.text for candidate in found.candidates] == ["bees of acme"]
-    assert (found.frequency, found.units) == ({"bee": 1}, 1)
-
-
-def embedded(store: SqliteStore, embedder: HashEmbedder) -> None:
-    page = store.scan(Scan(what="pending", scope=EVERYTHING, limit=10_000))
-    vectors = tuple((item.unit, embedder.stored(item.text)) for item in page.items)  # type: ignore[union-attr]
-    store.put(Put(namespace=NS, vectors=vectors))
-
-
-def dense(store: SqliteStore, embedder: HashEmbedder, text: str, **options: Any) -> Found:
-    return store.search(Search(scope=Scope(NS), vector=embedder.stored(text), **options))
-
-
-def test_V041_another_store_sees_new_and_forgotten_vectors_at_its_next_search(store: SqliteStore) -> None:
-    embedder = HashEmbedder()
-    store.bind_embedder(embedder.fingerprint)
-    add(store, "t", "bees", "honey")
-    embedded(store, embedder)
-    with closing(opened(store.path)) as other:
-        assert len(dense(other, embedder, "bees").candidates) == 2
-        add(store, "t", "wax", prefix="new")
-        embedded(store, embedder)
-        assert len(dense(other, embedder, "bees").candidates) == 3
-        store.forget(Forget(scope=Scope(NS), at=AT, message_id="m-t-0"))
-        assert {candidate.text for candidate in dense(other, embedder, "bees").candidates} == {"honey", "wax"}
-
-
-def test_records_of_another_namespace_leave_the_revision(store: SqliteStore) -> None:
-    note = Note(id="r1", text="bees", trust="user", recorded_at=AT)
-    store.put(Put(namespace=NS, records=(note,)))
-    before = store.revision(NS)
-    store.put(Put(namespace=("acme", "bob"), records=(note,)))
-    store.forget(Forget(scope=Scope(("acme", "bob")), at=AT))
-    assert store.revision(NS) == before
-
-
-def test_only_the_rarest_terms_are_looked_for(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexicon, "_LOOKED_AT", 10)
-    monkeypatch.setattr(tail, "LONGEST", 0)
-    add(store, "t", *["bees bees"] * 20, *["honey"] * 12, "bees and honey and a badger", "badger")
-    found = store.search(Search(scope=Scope(NS), terms=("bee", "honey", "badger"), limit=2))
-    assert {candidate.id for candidate in found.candidates} == {"m-t-32", "m-t-33"}
-    assert {candidate.id: candidate.counts for candidate in found.candidates}["m-t-32"] == {"bee": 1, "honey": 1, "badger": 1}
-    assert found.frequency == {"bee": 21, "honey": 13, "badger": 2}
-
-
-def test_a_unit_number_is_never_given_twice(store: SqliteStore) -> None:
-    embedder = HashEmbedder()
-    store.bind_embedder(embedder.fingerprint)
-    add(store, "t", "bees", "secret")
-    late = store.scan(Scan(what="pending", scope=EVERYTHING)).items[-1]
-    store.forget(Forget(scope=Scope(NS), at=AT, message_id="m-t-1"))
-    add(store, "t", "another", prefix="new")
-    store.put(Put(namespace=NS, vectors=((late.unit, embedder.stored("secret")),)))  # type: ignore[union-attr]
-    assert store.stats(EVERYTHING).pending == 2
 
 
 # -- forgetting -----------------------------------------------------------------------------------------------------------
@@ -656,21 +283,6 @@ def test_an_old_sqlite_is_used_with_a_warning(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 51, 3))
     assert choose("sqlite3") == "sqlite3"
     assert choose(None) == "apsw"
-
-
-def test_closing_waits_for_the_writes_under_way(tmp_path: Path) -> None:
-    store = opened(tmp_path / "memory.db")
-    database = recording(store, delay=0.05)
-    writing = threading.Thread(target=add, args=(store, "t", "hello"))
-    writing.start()
-    while not database.commits:
-        time.sleep(0.001)
-    store.close()
-    writing.join()
-    with pytest.raises(StoreClosed):
-        add(store, "t", "late", prefix="x")
-    with closing(opened(tmp_path / "memory.db")) as store:
-        assert texts(store, "t") == ["hello"]
 
 
 def test_V048_times_are_the_same_instant_in_every_zone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,13 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-def imported_by(path: Path) -> Iterator[str]:
+@cache
+def imported_by(path: Path) -> tuple[str, ...]:
     """Every module that a file names in an import, wherever in the file it stands."""
+    return tuple(_imported_by(path))
+
+
+def _imported_by(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -93,20 +99,46 @@ def test_importing_every_public_name_loads_nothing_heavy() -> None:
     assert sorted(set(HEAVY) & set(loaded)) == []
 
 
-def test_every_module_imports_alone() -> None:
-    # One process, the package forgotten before each import: what a module needs, it must ask for itself.
-    names = [name for name in MODULES if not name.endswith("__main__")]
-    print_failures = f"""
-import importlib, sys, traceback
-for name in {names!r}:
-    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == "bethink"]:
-        del sys.modules[loaded]
+HALF_MADE = """
+import builtins, importlib, sys, traceback
+package, names = {package!r}, {names!r}
+original, found = builtins.__import__, set()
+
+def half_made(name):
+    return name in sys.modules and getattr(sys.modules[name].__spec__, "_initializing", False)
+
+def watched(name, globals=None, locals=None, fromlist=(), level=0):
+    if name.partition(".")[0] == package:
+        whole = [f"{{name}}.{{each}}" for each in fromlist or () if f"{{name}}.{{each}}" in names]
+        parts = [each for each in fromlist or () if f"{{name}}.{{each}}" not in names]
+        needed = [*whole, *([name] if parts else [])]
+        found.update((globals["__name__"], each) for each in needed if half_made(each))
+    return original(name, globals, locals, fromlist, level)
+
+builtins.__import__ = watched
+for name in names:
     try:
         importlib.import_module(name)
     except Exception as error:
         print(name, "->", *traceback.format_exception_only(error))
+for needs, needed in sorted(found):
+    print(needs, "needs", needed, "while that is being imported")
 """
-    assert run(print_failures) == ""
+
+
+def test_every_module_imports_alone() -> None:
+    # In whatever order: none takes anything from a module that is not done, so none rests on what was imported before it.
+    names = [name for name in MODULES if not name.endswith("__main__")]
+    assert run(HALF_MADE.format(package="bethink", names=names)) == ""
+
+
+def test_a_module_that_imports_alone_only_after_another_is_found(tmp_path: Path) -> None:
+    (tmp_path / "ring").mkdir()
+    for name, text in (("__init__", ""), ("one", "from ring.two import a"), ("two", "a = 1\nimport ring.one")):
+        (tmp_path / "ring" / f"{name}.py").write_text(text)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    told = run(code + HALF_MADE.format(package="ring", names=["ring", "ring.two", "ring.one"]))
+    assert told == "ring.one needs ring.two while that is being imported"
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "bethink"])

@@ -200,6 +200,15 @@ def test_the_same_talk_and_template_give_the_same_profile() -> None:
     assert told("healthcare", *said) == told("healthcare", *said)
 
 
+def test_the_same_talk_and_template_give_the_same_bytes_of_a_context() -> None:
+    def made() -> bytes:
+        thread = opened("healthcare").thread("t")
+        thread.add("user", "I'm allergic to penicillin. I take metformin. What may I take?", id="m", created_at=AT)
+        return thread.context(budget=900).to_bytes()
+
+    assert made() == made()
+
+
 def test_no_section_is_filled_by_what_an_assistant_says() -> None:
     profile = told("healthcare", "Hello, can you help me?")
     assert values(profile) == {}

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bethink.bench.injection.attempts import attempts
 from bethink.errors import EmbeddingFailed, InvalidInput
 from bethink.insights import prototypes
+from bethink.insights.domains.template import ProfileTemplate, TemplateSection
 from bethink.insights.extract import extract
 from bethink.insights.prototypes import CALIBRATED, PROTOTYPES, SAY_NOTHING, calibrated
 from bethink.insights.turned import tense_of, turned
@@ -268,6 +269,16 @@ def test_ending_twice_draws_once() -> None:
         memory.thread("t").add("user", "Thanks!")
         memory.thread("t").end()
         assert [len(insight.sources) for insight in memory.profile()] == [1, 1]
+
+
+@needs_minilm
+def test_what_a_template_listens_for_is_left_to_it() -> None:
+    listens = ProfileTemplate(name="work", sections=(TemplateSection(name="job", asks=("day job",)),))
+    store, clock = ReferenceStore(), FrozenClock(NOW)
+    with Memory(store=store, embedder=MiniLM(), clock=clock, profile=listens) as memory:
+        memory.thread("t").add("user", "My day job is fixing old bicycles.")
+        memory.thread("t").end()
+        assert [record.text for record in memory.records("insight")] == ["day job: fixing old bicycles"]
 
 
 @needs_minilm

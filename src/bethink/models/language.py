@@ -30,6 +30,7 @@ from bethink.values import check_id
 
 __all__ = [
     "MOST_CALLS",
+    "PLANNED",
     "Answer",
     "AsyncFunction",
     "AsyncGivenModel",
@@ -50,6 +51,7 @@ __all__ = [
     "as_async_model",
     "as_model",
     "is_async_model",
+    "planned",
     "run",
 ]
 
@@ -136,6 +138,10 @@ class ModelError(msgspec.Struct, frozen=True):
 
     reason: Literal["error", "timeout"]
     detail: str = ""
+
+
+PLANNED = ModelError("error", "planned, not asked")
+"""What a dry run sends a step: one that asks several times goes on to its next question."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -365,6 +371,17 @@ async def arun(
             _tell(observe, found, model.name, started, answer)
             found = _advance(asking, answer)
         return found.value
+
+
+def planned(step: ModelStep[Any], *, calls: int = MOST_CALLS) -> list[Prompt]:
+    """What a step would ask, in order, without a model; at most so many. The step is not started yet, and is closed."""
+    prompts: list[Prompt] = []
+    with closing(step):
+        found = _advance(step, None)
+        while not isinstance(found, _Done) and len(prompts) < calls:
+            prompts.append(found)
+            found = _advance(step, PLANNED)
+    return prompts
 
 
 def _tell(observe: Observer | None, prompt: Prompt, model: str, started: float, answer: Answer) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "due_threads",
     "end_idle",
     "former_of",
+    "former_summary",
     "reflect",
     "reflect_due",
     "reflect_if_long",
@@ -97,6 +98,9 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
         except (Conflict, NotFound):
             # Another process ended it first, or something of it was forgotten meanwhile: look again.
             continue
+        if engine.settings.model_steps != ("summarise",):
+            # There is something to ask a model for, now that the session is whole.
+            engine.notice(namespace, thread_id, folded=True)
         drawn = (record.proposed if isinstance(record, Proposal) else record for record in put.records)
         return next((record for record in drawn if isinstance(record, Summary)), None)
     raise Conflict(f"thread {thread_id!r} is being ended by somebody else — call end() again")
@@ -178,6 +182,11 @@ def former_of(engine: Engine, namespace: Namespace, of: Summary | Episode) -> li
     """What is current of the same sort, as it was drawn of the same thread."""
     look = _former if isinstance(of, Summary) else _drawn
     return list(look(engine, namespace, of.thread_id))
+
+
+def former_summary(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
+    """The current summary of a thread, if it has one."""
+    return next(_former(engine, namespace, thread_id), None)
 
 
 def _former(engine: Engine, namespace: Namespace, thread_id: str) -> Iterator[Summary]:

@@ -30,12 +30,13 @@ def unstated(engine: Engine, thread: ThreadInfo, messages: Sequence[Message]) ->
     # Who hands work to a specialist is not the user.
     if embedder is None or thread.handed_from is not None:
         return ()
+    from bethink.insights.domains.asked import rules_of
     from bethink.insights.extract import extract
     from bethink.insights.unstated import meant, sayings
 
     new = [message for message in messages if message.seq > thread.reflected_through]
     now = engine.clock.now()
-    said = sayings(new, extract(new, thread_id=thread.thread_id, now=now))
+    said = sayings(new, extract(new, thread_id=thread.thread_id, now=now, also=rules_of(engine.template)))
     if not said:
         return ()
     with engine.telemetry.span("unstated", sentences=len(said)):

@@ -18,6 +18,7 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_asked",
     "_claims",
     "_episodes",
     "_in_view",
@@ -35,6 +36,7 @@ _PARTS = (
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
+from bethink.testing._contract_asked import AskedContract  # noqa: E402
 from bethink.testing._contract_checkpoints import (  # noqa: E402
     CheckpointForkContract,
     ForgetCheckpointContract,
@@ -115,6 +117,7 @@ class StoreContract(
     RewriteContract,
     TokenContract,
     UsageContract,
+    AskedContract,
     VersionContract,
     ChangeContract,
     PastContract,

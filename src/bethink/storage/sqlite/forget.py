@@ -259,6 +259,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
         database.execute(q.drop_calls_of_thread, (thread.number,))
         database.execute(q.drop_lease, (thread.number,))
         database.execute(q.drop_model_calls, (thread.number,))
+        database.execute(q.drop_asked, (thread.number,))
         database.execute(q.drop_thread, (thread.number,))
     else:
         groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))
