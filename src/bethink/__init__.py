@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bethink.async_memory import AsyncMemory, AsyncThread
     from bethink.attestations import Attestation, attest, check_attestation
     from bethink.checkpoints import Checkpoint, CheckpointInfo
+    from bethink.claims import ArtifactRef, Claim, Contrary
     from bethink.compaction.policies import (
         Chain,
         Hierarchy,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         MissingExtra,
         ModelFailed,
         NotFound,
+        PermissionDenied,
         ProviderFailed,
         SchemaError,
         StoreBusy,
@@ -52,21 +54,24 @@ if TYPE_CHECKING:
     )
     from bethink.handoffs import Handoff
     from bethink.insights.differences import Changed, Diff, HistoryEntry, HistoryEvent
+    from bethink.insights.domains.given import template_from
+    from bethink.insights.domains.template import Holds, ProfileTemplate, TemplateSection
     from bethink.insights.state.values import Artifact, Entry, State
     from bethink.items import FoundItem, Item, ItemPut
     from bethink.items.async_handle import AsyncItems
     from bethink.items.handle import Items
-    from bethink.limits import Limits, LimitWarning
+    from bethink.limits import Budget, Limits, LimitWarning
     from bethink.marks import Scored, Tiered
     from bethink.memory import Memory
     from bethink.messages import Message, Part, ToolCall
     from bethink.models.language import AsyncLanguageModel, LanguageModel, Prompt, Reply, Usage
+    from bethink.models.litellm_model import LiteLLMModel
     from bethink.models.openai import OpenAIEmbedder
     from bethink.models.openai_model import OpenAIModel
     from bethink.models.priced import priced
     from bethink.models.probed import embedder_from
     from bethink.otel import OpenTelemetry
-    from bethink.profile import Profile, ProfileEntry, ProfilePreview
+    from bethink.profile import Profile, ProfileEntry, ProfilePreview, ProfileSection
     from bethink.records import Decision, Episode, Insight, Line, Node, Note, Proposal, Source, StateEntry, Summary
     from bethink.redaction import Redaction
     from bethink.retrieval.hits import Hit, LeftOut, Member, RecallResult
@@ -74,12 +79,18 @@ if TYPE_CHECKING:
     from bethink.retrieval.rerank import Reranker
     from bethink.retrieval.why import Why, WhyNot
     from bethink.settings import Backoff, Oversize, Retention, Settings
+    from bethink.sharing.artifacts import OpenArtifact
+    from bethink.sharing.async_board import AsyncBoard
+    from bethink.sharing.board import Board
+    from bethink.sharing.facts import Dispute, Fact
+    from bethink.steps.plan import PlannedCall, RefinePlan
     from bethink.steps.redact import RedactReport
     from bethink.steps.refine import RefineReport
     from bethink.steps.reflect import Reflection
     from bethink.steps.summaries import SummaryNode
     from bethink.storage.base import (
         And,
+        Asked,
         Attempt,
         Change,
         Compare,
@@ -106,6 +117,9 @@ __version__ = "0.1.0"
 __all__ = [
     "And",
     "Artifact",
+    "ArtifactRef",
+    "Asked",
+    "AsyncBoard",
     "AsyncItems",
     "AsyncLanguageModel",
     "AsyncMemory",
@@ -115,26 +129,32 @@ __all__ = [
     "Attestation",
     "Backoff",
     "BethinkError",
+    "Board",
+    "Budget",
     "BudgetError",
     "Chain",
     "Change",
     "Changed",
     "Checkpoint",
     "CheckpointInfo",
+    "Claim",
     "Compare",
     "Conflict",
     "Contains",
     "Context",
     "ContextLine",
+    "Contrary",
     "CorruptStore",
     "Decision",
     "Diff",
+    "Dispute",
     "EmbedderMismatch",
     "EmbeddingFailed",
     "Entry",
     "Episode",
     "Exists",
     "Explanation",
+    "Fact",
     "Filter",
     "ForgetReceipt",
     "Forgotten",
@@ -144,6 +164,7 @@ __all__ = [
     "HistoryEntry",
     "HistoryEvent",
     "Hit",
+    "Holds",
     "Hybrid",
     "ImportFailed",
     "In",
@@ -163,6 +184,7 @@ __all__ = [
     "Limits",
     "Line",
     "Listener",
+    "LiteLLMModel",
     "Member",
     "Memory",
     "Message",
@@ -176,15 +198,20 @@ __all__ = [
     "Note",
     "OpenAIEmbedder",
     "OpenAIModel",
+    "OpenArtifact",
     "OpenTelemetry",
     "Or",
     "Oversize",
     "Part",
+    "PermissionDenied",
+    "PlannedCall",
     "Policy",
     "Problem",
     "Profile",
     "ProfileEntry",
     "ProfilePreview",
+    "ProfileSection",
+    "ProfileTemplate",
     "Prompt",
     "Proposal",
     "ProviderFailed",
@@ -192,6 +219,7 @@ __all__ = [
     "RecallResult",
     "RedactReport",
     "Redaction",
+    "RefinePlan",
     "RefineReport",
     "Reflection",
     "Reply",
@@ -212,6 +240,7 @@ __all__ = [
     "Summarize",
     "Summary",
     "SummaryNode",
+    "TemplateSection",
     "Thread",
     "ThreadBusy",
     "ThreadInfo",
@@ -233,6 +262,7 @@ __all__ = [
     "embedder_from",
     "policy_from",
     "priced",
+    "template_from",
 ]
 
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
@@ -255,6 +285,7 @@ _HOMES = {
     ),
     "context": ("Context", "ContextLine", "Explanation"),
     "checkpoints": ("Checkpoint", "CheckpointInfo"),
+    "claims": ("ArtifactRef", "Claim", "Contrary"),
     "errors": (
         "BethinkError",
         "BudgetError",
@@ -271,6 +302,7 @@ _HOMES = {
         "MissingExtra",
         "ModelFailed",
         "NotFound",
+        "PermissionDenied",
         "ProviderFailed",
         "SchemaError",
         "StoreBusy",
@@ -279,17 +311,20 @@ _HOMES = {
         "ThreadBusy",
     ),
     "handoffs": ("Handoff",),
+    "insights.domains.given": ("template_from",),
+    "insights.domains.template": ("Holds", "ProfileTemplate", "TemplateSection"),
     "insights.differences": ("Changed", "Diff", "HistoryEntry", "HistoryEvent"),
     "insights.state.values": ("Artifact", "Entry", "State"),
     "items": ("FoundItem", "Item", "ItemPut"),
     "items.async_handle": ("AsyncItems",),
     "items.handle": ("Items",),
-    "limits": ("LimitWarning", "Limits"),
+    "limits": ("Budget", "LimitWarning", "Limits"),
     "marks": ("Scored", "Tiered"),
     "memory": ("Memory",),
-    "profile": ("Profile", "ProfileEntry", "ProfilePreview"),
+    "profile": ("Profile", "ProfileEntry", "ProfilePreview", "ProfileSection"),
     "messages": ("Message", "Part", "ToolCall"),
     "models.language": ("AsyncLanguageModel", "LanguageModel", "Prompt", "Reply", "Usage"),
+    "models.litellm_model": ("LiteLLMModel",),
     "models.openai": ("OpenAIEmbedder",),
     "models.openai_model": ("OpenAIModel",),
     "models.priced": ("priced",),
@@ -301,14 +336,20 @@ _HOMES = {
     "retrieval.ranker": ("Ranker",),
     "retrieval.rerank": ("Reranker",),
     "retrieval.why": ("Why", "WhyNot"),
+    "sharing.artifacts": ("OpenArtifact",),
+    "sharing.async_board": ("AsyncBoard",),
+    "sharing.board": ("Board",),
+    "sharing.facts": ("Dispute", "Fact"),
     "settings": ("Backoff", "Oversize", "Retention", "Settings"),
     "telemetry": ("Listener",),
     "steps.redact": ("RedactReport",),
+    "steps.plan": ("PlannedCall", "RefinePlan"),
     "steps.refine": ("RefineReport",),
     "steps.reflect": ("Reflection",),
     "steps.summaries": ("SummaryNode",),
     "storage.base": (
         "And",
+        "Asked",
         "Attempt",
         "Change",
         "Compare",

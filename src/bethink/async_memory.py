@@ -24,9 +24,10 @@ from bethink.checkpoints import Checkpoint, CheckpointInfo
 from bethink.compaction.policies import Policy
 from bethink.handoffs import Handoff
 from bethink.hop import hop as _hop
+from bethink.insights.domains.given import GivenTemplate
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.values import Artifact, State
-from bethink.limits import Limits
+from bethink.limits import Budget, Limits
 from bethink.marks import Scored, Tiered
 from bethink.memory import Memory
 from bethink.messages import Message, Part, Role, Tier, ToolCall, Trust, made
@@ -34,7 +35,7 @@ from bethink.models import Clock, Embedder, TokenCounter
 from bethink.profile import Profile
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind, Summary
 from bethink.redaction import Redaction
-from bethink.settings import Oversize, Settings
+from bethink.settings import ModelStepName, Oversize, Settings
 from bethink.steps.checkpoint import save
 from bethink.steps.handoff import task_message
 from bethink.steps.redact import RedactReport
@@ -48,6 +49,7 @@ from bethink.usage import UsageReport
 from bethink.values import Namespace
 
 if TYPE_CHECKING:
+    from bethink.claims import ArtifactRef
     from bethink.context import Context
     from bethink.engine import Engine
     from bethink.insights.differences import Diff, HistoryEntry
@@ -59,8 +61,11 @@ if TYPE_CHECKING:
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.recall import Searchable
     from bethink.retrieval.why import Why, WhyNot
+    from bethink.sharing.artifacts import OpenArtifact
+    from bethink.sharing.async_board import AsyncBoard
     from bethink.steps.background import LoopWorker
     from bethink.steps.import_file import ImportReport
+    from bethink.steps.plan import RefinePlan
     from bethink.steps.refine import RefineReport
     from bethink.steps.summaries import SummaryNode
 
@@ -79,6 +84,13 @@ def _loop_worker(engine: Engine) -> LoopWorker | None:
     from bethink.steps.background import LoopWorker
 
     return engine.watcher if isinstance(engine.watcher, LoopWorker) else None
+
+
+def _start(engine: Engine) -> None:
+    """Have whoever asks in the background begin, if there is something to do."""
+    worker = _loop_worker(engine)
+    if worker is not None:
+        worker.start()
 
 
 class AsyncMemory:
@@ -106,6 +118,7 @@ class AsyncMemory:
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
+        profile: GivenTemplate | None = None,
     ) -> None:
         self._sync = Memory(
             path,
@@ -122,6 +135,7 @@ class AsyncMemory:
             listener=listener,
             durability=durability,
             store=store,
+            profile=profile,
         )
         if language_model is not None:
             from bethink.models.language import as_any_model
@@ -161,6 +175,19 @@ class AsyncMemory:
     ) -> AsyncThread:
         return AsyncThread(self._sync.thread(thread_id, policy=policy, limits=limits))
 
+    def view(
+        self,
+        *,
+        read: Iterable[str | Sequence[str]] = (),
+        write: Iterable[str | Sequence[str]] = (),
+        agent: str = "",
+    ) -> AsyncMemory:
+        return AsyncMemory._of(self._sync.view(read=read, write=write, agent=agent))
+
+    @property
+    def agent(self) -> str:
+        return self._sync.agent
+
     async def threads(self, *, below: bool = False) -> list[ThreadInfo]:
         return await _hop(self._sync.threads, below=below)
 
@@ -170,6 +197,18 @@ class AsyncMemory:
 
         return AsyncItems(self._sync.items)
 
+    @property
+    def board(self) -> AsyncBoard:
+        from bethink.sharing.async_board import AsyncBoard
+
+        return AsyncBoard(self._sync.board)
+
+    async def store_artifact(self, key: str, content: Any) -> ArtifactRef:
+        return await _hop(self._sync.store_artifact, key, content)
+
+    async def artifact(self, ref: ArtifactRef | str) -> OpenArtifact:
+        return await _hop(self._sync.artifact, ref)
+
     async def store(
         self,
         text: str,
@@ -177,7 +216,7 @@ class AsyncMemory:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
-        trust: Trust = "user",
+        trust: Trust | None = None,
         at: datetime | None = None,
     ) -> Note:
         return await _hop(
@@ -317,9 +356,14 @@ class AsyncMemory:
         return await _hop(self._sync.retrieve, query, k, where=where)
 
     async def profile(
-        self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None
+        self,
+        subject: str = "user",
+        *,
+        template: GivenTemplate | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
     ) -> Profile:
-        return await _hop(self._sync.profile, subject, as_of=as_of, valid_at=valid_at)
+        return await _hop(self._sync.profile, subject, template=template, as_of=as_of, valid_at=valid_at)
 
     async def history(self, item: str, *, subject: str = "user") -> list[HistoryEntry]:
         return await _hop(self._sync.history, item, subject=subject)
@@ -354,10 +398,28 @@ class AsyncMemory:
     async def unpin(self, *records: str) -> list[AnyRecord]:
         return await _hop(self._sync.unpin, *records)
 
-    async def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+    async def refine(
+        self,
+        *,
+        below: bool = False,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, below=below, limit=limit, limits=self._sync._limits)
+        return await refine_async(
+            self._sync._engine,
+            self.namespace,
+            below=below,
+            limit=limit,
+            limits=self._sync._limits,
+            steps=steps,
+            budget=budget,
+        )
+
+    async def plan(self, *, below: bool = False, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        return await _hop(self._sync.plan, below=below, steps=steps)
 
     async def reflect_due(
         self,
@@ -512,18 +574,33 @@ class AsyncThread:
         # Taken as values here and not on the worker thread: the caller may change his tools from now on.
         asked = self._sync._asked(query, budget, policy, oversize, for_model, tools, limits)
         context = await _hop(self._sync._build, asked)
-        worker = _loop_worker(self._sync._engine)
-        if worker is not None:
-            worker.start()
+        _start(self._sync._engine)
         return context
 
     async def usage(self) -> UsageReport:
         return await _hop(self._sync.usage)
 
-    async def refine(self, *, limit: int | None = None) -> RefineReport:
+    async def refine(
+        self,
+        *,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         from bethink.steps.refine import refine_async
 
-        return await refine_async(self._sync._engine, self.namespace, self.id, limit=limit, limits=self._sync._limits)
+        return await refine_async(
+            self._sync._engine,
+            self.namespace,
+            self.id,
+            limit=limit,
+            limits=self._sync._limits,
+            steps=steps,
+            budget=budget,
+        )
+
+    async def plan(self, *, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        return await _hop(self._sync.plan, steps=steps)
 
     async def summaries(self) -> list[SummaryNode]:
         return await _hop(self._sync.summaries)
@@ -541,7 +618,9 @@ class AsyncThread:
         return await _hop(self._sync.scores)
 
     async def end(self) -> Summary | None:
-        return await _hop(self._sync.end)
+        summary = await _hop(self._sync.end)
+        _start(self._sync._engine)
+        return summary
 
     async def reflection(self) -> Reflection | None:
         return await _hop(self._sync.reflection)
@@ -598,7 +677,7 @@ class AsyncThread:
     async def handoffs(self) -> list[ThreadInfo]:
         return await _hop(self._sync.handoffs)
 
-    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+    async def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str | None = None) -> Message:
         return await _hop(self._sync.conclude, text, artifacts=artifacts, name=name)
 
     async def checkpoint(

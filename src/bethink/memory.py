@@ -13,7 +13,7 @@ synchronous and thread-safe; `AsyncMemory` has the same methods for use on an ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,9 @@ from typing_extensions import Self
 
 from bethink.compaction.policies import Hybrid, Policy
 from bethink.errors import InvalidInput
-from bethink.limits import NO_LIMITS, Limits
+from bethink.insights.domains.given import GivenTemplate, template_from
+from bethink.insights.domains.template import applied
+from bethink.limits import NO_LIMITS, Budget, Limits
 from bethink.long_term import LongTerm
 from bethink.models import Clock, Embedder, SystemClock, TokenCounter
 from bethink.opening import embedder_of, embedders_of, open_store, redacting
@@ -31,7 +33,7 @@ from bethink.redaction import Redaction
 from bethink.retrieval.filters import Where, filter_of
 from bethink.retrieval.grouping import Unit
 from bethink.retrieval.recall import Searchable
-from bethink.settings import Settings
+from bethink.settings import ModelStepName, Settings
 from bethink.steps import past
 from bethink.steps.answer import Wanted, at_times
 from bethink.steps.export import export
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from bethink.retrieval.hits import Hit, RecallResult
     from bethink.retrieval.ranker import Ranker
     from bethink.retrieval.why import Why, WhyNot
+    from bethink.steps.plan import RefinePlan
     from bethink.steps.refine import RefineReport
 
 __all__ = ["Memory"]
@@ -86,8 +89,8 @@ class Memory(LongTerm):
         clock: tells the time.
         ranker: parameters of the ranking.
         language_model: asked where a step is better for one (see `models.language`): a `LanguageModel`, a function from text to
-            text, or a name such as "openai:MODEL" (`models.named`). None does without. By default it writes better summaries in
-            the background (`settings.refine`).
+            text, or a name such as "openai:MODEL" or "ollama:MODEL" (`models.named`). None does without. By default it writes
+            better summaries in the background (`settings.refine`).
         policy: what of a thread stays in view (see `compaction.policies`), unless the thread or the call names another.
         limits: how much a context and the language model may take (see `limits`), unless the thread or the call says otherwise.
         redaction: replaces secrets and personal data by placeholders before anything is stored or indexed (see `Redaction`);
@@ -95,10 +98,12 @@ class Memory(LongTerm):
         listener: is told what is done and what it took (see `telemetry`); nothing leaves the machine by itself.
         durability: "full" survives a power cut with every acknowledged write; "normal" survives a crash of the process.
         store: an open store, instead of `path`.
+        profile: how profiles are laid out, and what is listened for besides: the name of a template ("healthcare"), a
+            `ProfileTemplate`, a dataclass or a JSON Schema (see docs/profiles.md).
 
     Raises:
         SchemaError, CorruptStore: the file is of a newer version, of somebody else, or damaged.
-        InvalidInput: the language model is none, or asynchronous.
+        InvalidInput: the language model is none, or asynchronous; the template cannot be met.
     """
 
     def __init__(
@@ -119,6 +124,7 @@ class Memory(LongTerm):
         listener: Listener | None = None,
         durability: Literal["full", "normal"] = "full",
         store: Store | None = None,
+        profile: GivenTemplate | None = None,
     ) -> None:
         from bethink.engine import Engine
         from bethink.models.language import as_model
@@ -130,17 +136,20 @@ class Memory(LongTerm):
         self._limits = limits_within(limits, NO_LIMITS)
         model = None if language_model is None else as_model(language_model)
         check_text(for_model, "for_model")
+        template = None if profile is None else template_from(profile)
+        applying = applied(template, settings or Settings())
         self._engine: Engine = Engine(
             redacting(store if store is not None else open_store(path, durability), redaction),
             clock=clock or SystemClock(),
             counter=counter,
             for_model=for_model,
             embedders=chosen,
-            settings=settings or Settings(),
+            settings=applying,
             ranker=ranker or Ranker(),
             telemetry=Telemetry(listener),
             limits=self._limits,
             redaction=redaction,
+            template=template,
         )
         if model is not None:
             self._use_model(model)
@@ -169,7 +178,12 @@ class Memory(LongTerm):
         return memory
 
     def __repr__(self) -> str:
-        return f"Memory(namespace={self._namespace!r})"
+        rights = self._engine.rights
+        if rights is None:
+            return f"Memory(namespace={self._namespace!r})"
+        return (
+            f"Memory(namespace={self._namespace!r}, agent={rights.agent!r}, reads={rights.reads!r}, writes={rights.writes!r})"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -191,6 +205,46 @@ class Memory(LongTerm):
     def user(self, user_id: str) -> Memory:
         """The memory of one user: `scope(user_id)`."""
         return self.scope(user_id)
+
+    def view(
+        self,
+        *,
+        read: Iterable[str | Sequence[str]] = (),
+        write: Iterable[str | Sequence[str]] = (),
+        agent: str = "",
+    ) -> Memory:
+        """This memory for somebody who may do a part of it: what is named here, under this name, and nothing else.
+
+            researcher = team.view(agent="researcher", write=["researcher", "shared"])
+            reviewer = team.view(agent="reviewer", read=["shared"])
+
+        A view is a capability. It has all the verbs; each looks at its namespaces before it reads or writes anything, and
+        raises `PermissionDenied` for what was not given. It cannot be widened: a view of a view has what that one has, or
+        less. `recall` on it looks in all that it may read, at and below its namespace. Where it may only read it leaves no
+        trace: nothing is drawn, counted, folded, embedded or kept as a receipt. What is of the whole database (`check`,
+        `verify`, `reembed`) is not for views, and closing one closes nothing.
+
+        Args:
+            read, write: places below this namespace, each a segment or a tuple of segments, with all that is below them; () is
+                this namespace itself. What may be written may be read. By default nothing.
+            agent: whose word it is what is written through it: the author of notes, facts and episodes, the name of what the
+                assistant says. Of a view of a view the same agent's; one that has none may be given one.
+
+        Raises:
+            InvalidInput: a place or a name that is none.
+            PermissionDenied: it would have more than the view it is made of.
+        """
+        from bethink.rights import Rights, check_agent, places_below
+
+        rights = Rights.of(
+            places_below(self._namespace, read, "read"), places_below(self._namespace, write, "write"), check_agent(agent)
+        )
+        return Memory._of(self._engine.viewed(rights), self._namespace, self._policy, self._limits)
+
+    @property
+    def agent(self) -> str:
+        """The name under which this view writes; "" for a memory that is no view, or one without a name."""
+        return self._engine.agent
 
     def thread(self, thread_id: str | None = None, *, policy: Policy | None = None, limits: Limits | None = None) -> Thread:
         """A conversation of this namespace; without an id, a new one. Nothing is written before the first message.
@@ -232,7 +286,8 @@ class Memory(LongTerm):
         Args:
             k: at most this many (`settings.recall_limit` if left out).
             kinds: only these sorts of things.
-            below: also search the namespaces below this one.
+            below: also search the namespaces below this one. A view that may read only some of them looks in these, in one
+                ranking; each hit names its namespace and its author.
             where: only what this filter is true of, such as `{"speaker": "Mara", "metadata.topic": {"in": ["billing"]}}`. It
                 holds before any limit; docs/retrieval.md has the fields and operators.
             unit: what a hit is: a `"message"` or record by itself; a `"turn"`, which is a user message with what follows it; a
@@ -252,16 +307,19 @@ class Memory(LongTerm):
         Cost: units that wait for their vector are embedded first, at most `settings.embed_at_recall` of them; `pending` of
         the result says how many still wait (they are ranked by their words alone).
         """
-        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
-        return recall_from(self._engine, Scope(self._namespace, below), query, wanted)
+        scope, *beside = self._engine.readable(Scope(self._namespace, below))
+        wanted = _wanted(query, k, kinds, where, unit, budget)
+        wanted, _ = self._at_times((scope, *beside), wanted, as_of, valid_at)
+        return recall_from(self._engine, scope, query, wanted, beside=beside)
 
-    def _at_times(self, below: bool, wanted: Wanted, as_of: object, valid_at: object) -> tuple[Wanted, past.When]:
+    def _at_times(self, scopes: Sequence[Scope], wanted: Wanted, as_of: object, valid_at: object) -> tuple[Wanted, past.When]:
         """What is asked of a recall, at the times asked for. A question as of a time draws nothing from messages."""
         asked = past.when(self._engine, as_of, valid_at)
         if asked.as_of is None:
-            catch_up(self._engine, self._namespace)
+            for scope in scopes:
+                catch_up(self._engine, scope.namespace)
         if not asked.is_now:
-            wanted = at_times(self._engine, Scope(self._namespace, below), wanted, asked)
+            wanted = at_times(self._engine, scopes, wanted, asked)
         return wanted, asked
 
     def why(
@@ -282,8 +340,9 @@ class Memory(LongTerm):
         """
         from bethink.steps.why import why
 
-        wanted, _ = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
-        return why(self._engine, Scope(self._namespace, below), query, wanted)
+        scope = Scope(self._namespace, below)
+        wanted, _ = self._at_times((scope,), _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return why(self._engine, scope, query, wanted)
 
     def why_not(
         self,
@@ -309,24 +368,39 @@ class Memory(LongTerm):
         from bethink.steps.why import why_not
 
         check_text(item_id, "item_id")
-        wanted, asked = self._at_times(below, _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
-        return why_not(self._engine, Scope(self._namespace, below), item_id, query, wanted, asked)
+        scope = Scope(self._namespace, below)
+        wanted, asked = self._at_times((scope,), _wanted(query, k, kinds, where, unit, budget), as_of, valid_at)
+        return why_not(self._engine, scope, item_id, query, wanted, asked)
 
     def retrieve(self, query: str, k: int = 5, *, where: Where | None = None) -> list[Hit]:
         """`recall` as a plain list: the k best answers, or fewer, or none."""
         return list(self.recall(query, k, where=where))
 
-    def refine(self, *, below: bool = False, limit: int | None = None) -> RefineReport:
+    def refine(
+        self,
+        *,
+        below: bool = False,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         """Ask the language model for every summary that is due, thread after thread; see `Thread.refine`.
 
         Args:
             below: also threads of the namespaces below this one.
+            limit, steps, budget: as of `Thread.refine`; a limit and a budget are for all threads together.
 
         Cost: reads every summary node of the threads once for each summary that is asked for.
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits)
+        return refine(self._engine, self._namespace, below=below, limit=limit, limits=self._limits, steps=steps, budget=budget)
+
+    def plan(self, *, below: bool = False, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        """What `refine` would ask the language model now, thread after thread; see `Thread.plan`."""
+        from bethink.steps.plan import plan
+
+        return plan(self._engine, self._namespace, below=below, limits=self._limits, steps=steps)
 
     def reflect_due(
         self,
@@ -522,7 +596,7 @@ class Memory(LongTerm):
             )
 
     def close(self) -> None:
-        """Close the database, for every view of it. Closing twice is fine.
+        """Close the database, for all that is open of it. Closing twice is fine, and closing a `view` closes nothing.
 
         A language model that is being asked in the background is not waited for: what it still answers is dropped, and asked
         for another time.

@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from bethink.claims import Claim
 from bethink.ids import time_of
 from bethink.messages import Trust
 
@@ -108,6 +109,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
         superseded_by, reason: the record that took its place, and why it was retired.
         sources: the messages it rests on, oldest first; empty for a note given by the caller.
         metadata: JSON of the caller's own.
+        author: the agent whose word it is (see `Memory.view`); "" where it was drawn from what somebody said, or stored by
+            whoever holds the memory.
     """
 
     id: str
@@ -125,6 +128,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     reason: str = ""
     sources: tuple[Source, ...] = ()
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    author: str = ""
 
     @property
     def kind(self) -> RecordKind:
@@ -147,7 +151,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
 
 class Note(Record, frozen=True, kw_only=True, omit_defaults=True, tag="note"):
-    """A text that the caller asked to keep."""
+    """A text that the caller asked to keep. With a `claim` it is a fact on the blackboard of its namespace."""
+
+    claim: Claim | None = None
 
     @property
     def kind(self) -> RecordKind:
@@ -199,11 +205,15 @@ class Insight(Record, frozen=True, kw_only=True, omit_defaults=True, tag="insigh
 
 
 class Summary(Record, frozen=True, kw_only=True, omit_defaults=True, tag="summary"):
-    """The summary of a thread up to `through`. `text` is its lines joined by newlines."""
+    """The summary of a thread up to `through`. `text` is its lines joined by newlines.
+
+    `author` is the model that wrote it, "" for none. A model's rests on every message it was shown, and goes with the first.
+    """
 
     thread_id: str
     lines: tuple[Line, ...]
     through: int
+    author: str = ""
 
     @property
     def kind(self) -> RecordKind:
@@ -372,7 +382,8 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `of` says what `id` names: a message, a record, or a node. `index` is the line's number within a node or a session summary,
     -1 for the whole. `cut` is the span of a message's text that was shown, in characters. `changed_by` is the record that had
-    taken the place of something the line says. `tokens` are of the line, with a heading that it stands first under.
+    taken the place of something the line says, `disputed_by` are those that contradicted it. `tokens` are of the line, with a
+    heading that it stands first under. `group` is the title of the part of a profile that it stood in.
     """
 
     section: str
@@ -384,6 +395,8 @@ class ReceiptLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     cut: tuple[int, int] | None = None
     changed_by: str = ""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
+    disputed_by: tuple[str, ...] = ()
+    group: str = ""
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -17,6 +17,7 @@ __all__ = [
     "Keep",
     "LineOrder",
     "MemoryPlace",
+    "ModelStepName",
     "Oversize",
     "Retention",
     "Settings",
@@ -28,6 +29,7 @@ Boundary: TypeAlias = Literal["paragraph", "sentence", "word"]
 LineOrder: TypeAlias = Literal["edges", "ranked", "chronological"]
 EpisodeKeep: TypeAlias = Literal["useful", "newest"]
 MemoryPlace: TypeAlias = Literal["start", "question"]
+ModelStepName: TypeAlias = Literal["summarise", "extract", "reconcile", "importance", "reflect"]
 _Answer: TypeAlias = Literal["cut", "error"]
 
 
@@ -41,7 +43,8 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the retention score (see `insights.retention`).
 
     `base_decay` is an e-folding time, not a half-life: untouched for that long, an insight keeps 1/e of its weight. What is
-    pinned, and constraints whose slot begins with one of `exempt`, are kept whatever they score.
+    pinned, constraints whose slot begins with one of `exempt`, and whatever stands in one of the slots `kept`, is kept whatever
+    it scores.
     """
 
     base_decay: timedelta = timedelta(days=30)
@@ -50,7 +53,8 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     high: float = 1.5
     medium: float = 1.0
     low: float = 0.8
-    exempt: tuple[str, ...] = ("allergy", "intolerance", "medical", "legal")
+    exempt: tuple[str, ...] = ("allergy", "intolerance", "medical", "medication", "legal")
+    kept: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.base_decay <= timedelta():
@@ -153,12 +157,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         retention: parameters of the retention score.
         citation_overlap: from which overlap with a record that the context showed a reply without marks counts as a use of it
             (see `insights.citations`); None counts marks alone.
+        citation_nearness: from which cosine a sentence of such a reply counts as a use of a record that it has some words of;
+            found where a session is reflected on, with MiniLM alone. None counts words alone.
+        prototypes: draw insights also from sentences that no rule reads, by their meaning, when a session is reflected on (see
+            `insights.unstated`). Its thresholds are those of MiniLM. None: with that embedder, and not with another; True: an
+            embedder that it cannot be done with is refused; False: never.
         model_timeout: how long one call of a language model may take; None for as long as it likes.
         model_window: tokens of the language model, of prompt and reply together. A span that does not fit is summarised in
             several passes. It has nothing to do with `window`, which is the agent's.
         model_backoff: when a model is asked again after it has failed.
         refine: when a language model is asked for better summaries than the extractive ones: by itself after a thread has
             folded ("background"), or only by `refine()` ("manual"). Nothing ever waits for it.
+        model_steps: what a language model does, where there is one: "summarise" what has folded, "extract" insights beside
+            those of the rules, "reconcile" insights that are near each other, judge their "importance", "reflect" on sessions
+            that have ended. Whatever it does not do or fails at is as without a model.
         refine_limit: in the background, at most so many summaries are asked for at a time: a long past costs no more after one
             fold than a short one, and is caught up with by and by.
         importance: who says how much a message matters (see `Tiers`): rules, or the language model ("model"), which is asked
@@ -192,10 +204,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embed_at_recall: int = 256
     retention: Retention = Retention()
     citation_overlap: float | None = 0.5
+    citation_nearness: float | None = 0.65
+    prototypes: bool | None = None
     model_timeout: timedelta | None = timedelta(seconds=60)
     model_window: int = 8_000
     model_backoff: Backoff = Backoff()
     refine: Literal["background", "manual"] = "background"
+    model_steps: tuple[ModelStepName, ...] = ("summarise",)
     refine_limit: int = 8
     importance: Literal["rules", "model"] = "rules"
     review: bool = False
@@ -223,6 +238,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         self._check_shares()
         if self.refine not in ("background", "manual"):
             raise InvalidInput("settings.refine", f"{self.refine!r}", 'use "background" or "manual"')
+        for step in self.model_steps:
+            check_choice(step, "settings.model_steps", ModelStepName)
         if self.importance not in ("rules", "model"):
             raise InvalidInput("settings.importance", f"{self.importance!r}", 'use "rules" or "model"')
         if self.model_timeout is not None and self.model_timeout <= timedelta():
@@ -247,3 +264,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if self.citation_overlap is not None and not 0 < self.citation_overlap <= 1:
             fix = "use more than 0, up to 1, or None for marks alone"
             raise InvalidInput("settings.citation_overlap", f"{self.citation_overlap}", fix)
+        if self.citation_nearness is not None and not 0 < self.citation_nearness <= 1:
+            fix = "use more than 0, up to 1, or None for words alone"
+            raise InvalidInput("settings.citation_nearness", f"{self.citation_nearness}", fix)

@@ -15,11 +15,11 @@ from bethink.ids import new_id
 from bethink.insights.state.by_hand import DecisionGiven, given
 from bethink.insights.state.by_hand import Given as Stated
 from bethink.insights.state.values import Artifact, State
-from bethink.limits import NO_LIMITS, Limits, budget_within
+from bethink.limits import NO_LIMITS, Budget, Limits, budget_within
 from bethink.marks import Scored, Tiered
 from bethink.messages import Message, Part, Role, Tier, ToolCall, made
 from bethink.records import Summary
-from bethink.settings import Oversize
+from bethink.settings import ModelStepName, Oversize
 from bethink.steps.append import append, append_request
 from bethink.steps.checkpoint import checkpoints, fork_at_checkpoint, prune, resume, save, save_request
 from bethink.steps.context import Asked, asked_for, build_context
@@ -38,6 +38,7 @@ from bethink.values import Namespace, check_id
 if TYPE_CHECKING:
     from bethink.context import Context
     from bethink.engine import Engine
+    from bethink.steps.plan import RefinePlan
     from bethink.steps.refine import RefineReport
 
 __all__ = ["Given", "Thread", "limits_within", "policy_or"]
@@ -220,9 +221,19 @@ class Thread:
         """
         return usage_of(self._engine, Scope(self.namespace), self._id)
 
-    def refine(self, *, limit: int | None = None) -> RefineReport:
+    def refine(
+        self,
+        *,
+        limit: int | None = None,
+        steps: Sequence[ModelStepName] | None = None,
+        budget: Budget | None = None,
+    ) -> RefineReport:
         """Ask the language model for every summary of this thread that is due, and wait for it. Where `settings.importance`
         says so, also how much the newest messages matter that have no score yet.
+
+        The other steps (`settings.model_steps`) are done in their order, each for messages that it was not done for: insights
+        are extracted beside those of the rules, those near each other reconciled, their importance judged, a session that was
+        ended summed up. What of an answer does not stand is dropped and counted (`RefineReport.asked`).
 
         The oldest span comes first, a node above others after these. A model's summary takes the place of the node it was made
         for; one that fails leaves everything as it was, is kept as a failed attempt, and is tried again after a wait that
@@ -231,14 +242,27 @@ class Thread:
 
         Args:
             limit: at most so many summaries. Each takes one call, or several where its messages do not fit the model's window.
-                Scores take one call for 40 messages, and four at most.
+                Scores take one call for 40 messages, and four at most. What came of the other steps counts likewise.
+            steps: what to do; by default `settings.model_steps`.
+            budget: what this call may take of the model, in the place of `Limits.per_call`.
 
         Raises:
-            InvalidInput: the memory has no language model, or an asynchronous one; or the limit is below 1.
+            InvalidInput: the memory has no language model, or an asynchronous one; the limit is below 1; an unknown step.
         """
         from bethink.steps.refine import refine
 
-        return refine(self._engine, self.namespace, self._id, limit=limit, limits=self._limits)
+        return refine(self._engine, self.namespace, self._id, limit=limit, limits=self._limits, steps=steps, budget=budget)
+
+    def plan(self, *, steps: Sequence[ModelStepName] | None = None) -> RefinePlan:
+        """What `refine` would ask the language model for this thread now: each call, what it is for, and its tokens at most.
+        Asks nothing, and stores nothing but insights that rules draw.
+
+        What follows only from the answers (a summary above summaries that are still to be written, insights that are near
+        those still to be extracted) is not in it.
+        """
+        from bethink.steps.plan import plan
+
+        return plan(self._engine, self.namespace, self._id, limits=self._limits, steps=steps)
 
     def summaries(self) -> list[SummaryNode]:
         """The summary nodes of the thread, by level and by what they cover, with the last attempts of models at them. [] if
@@ -411,21 +435,22 @@ class Thread:
         """The threads of the specialists that this one has handed tasks to, oldest first."""
         return handoffs(self._engine, self.namespace, self._id)
 
-    def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str = "specialist") -> Message:
+    def conclude(self, text: str, *, artifacts: Iterable[str | Artifact] = (), name: str | None = None) -> Message:
         """End the task of a `handoff` with its result: all of this thread that its parent gets to see.
 
         The parent gets one assistant message, and in its state the finished task and the artifacts. Returns that message.
         Concluding again with the same text is a retry.
 
         Args:
-            name: under which the result is said.
+            name: under which the result is said; the agent's if left out, or "specialist".
 
         Raises:
             InvalidInput: nobody handed a task to this thread.
             NotFound: the parent has been forgotten.
             Conflict: it was concluded with another text.
         """
-        return conclude(self._engine, self.namespace, self._id, text, artifacts, name)
+        said_by = name or self._engine.agent or "specialist"
+        return conclude(self._engine, self.namespace, self._id, text, artifacts, said_by)
 
     def checkpoint(
         self,

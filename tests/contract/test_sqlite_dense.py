@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -120,11 +120,11 @@ def test_both_ways_find_the_same_with_the_same_cosines(store: SqliteStore) -> No
 @pytest.mark.slow
 def test_codes_find_99_of_100_of_the_ten_nearest_of_many() -> None:
     vectors, queries = drawn(20_000, dimension=384), drawn(20_000, dimension=384)[::400]
-    words = codes.words_of(codes.codes_of(vectors))
+    held = coded(vectors)
     shares = []
     for query in queries:
         nearest = set(np.argsort(-(vectors @ query))[:10].tolist())
-        shares.append(len(nearest & set(codes.nearest(words, query, 112).tolist())) / 10)
+        shares.append(len(nearest & set(codes.nearest(held, len(vectors), query, 64).tolist())) / 10)
     assert np.mean(shares) >= 0.99
 
 
@@ -230,13 +230,13 @@ def test_nothing_of_what_was_forgotten_stays_in_memory(store: SqliteStore) -> No
 
 
 @pytest.mark.usefixtures("few")
-def test_many_vectors_take_two_bits_a_component_and_no_more(store: SqliteStore) -> None:
+def test_many_vectors_take_five_bits_a_component_and_no_more(store: SqliteStore) -> None:
     vectors = drawn(2_000)
     keep(store, vectors)
     near(store, vectors[0])
     (held,) = partitions(store)
     assert held.path == "codes"
-    assert held.nbytes <= 1.1 * len(vectors) * (codes.code_bytes(DIMENSION) + 17)
+    assert held.nbytes <= 1.1 * len(vectors) * (5 * DIMENSION / 8 + 17)
 
 
 @pytest.mark.usefixtures("few")
@@ -293,52 +293,88 @@ def test_check_tells_a_code_that_is_not_its_vectors(store: SqliteStore) -> None:
 # -- codes ----------------------------------------------------------------------------------------------------------------
 
 
-def levels(vectors: Floats) -> Floats:
-    """What codes say of each component: -3, -1, 1 or 3."""
-    far = np.abs(vectors) > np.float32(0.9816 / vectors.shape[1] ** 0.5)
-    of: Floats = (np.where(vectors > 0, 1, -1) * np.where(far, 3, 1)).astype(np.float32)
-    return of
+def coded(vectors: Floats) -> codes.Codes:
+    """Codes of vectors, put in place in two steps that share a byte of each plane."""
+    levels = np.frombuffer(b"".join(codes.codes_of(vectors)), np.uint8).reshape(len(vectors), -1)
+    held = codes.empty(len(vectors), levels.shape[1])
+    part = len(vectors) // 2 | 1
+    held.fill(0, levels[:part])
+    held.fill(part, levels[part:])
+    return held
+
+
+def signs(held: codes.Codes, count: int) -> NDArray[np.uint8]:
+    """What the planes say of each component, a vector a column."""
+    planes = np.concatenate(list(held.planes), axis=1)
+    return np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little")[:, :count]
+
+
+def lanes(plane: NDArray[np.uint64], count: int) -> NDArray[np.bool_]:
+    return np.unpackbits(plane.view(np.uint8), bitorder="little")[:count].view(np.bool_)
 
 
 @given(st.integers(1, 200), st.integers(0, 50))
 def test_products_order_vectors_as_their_levels_do(dimension: int, seed: int) -> None:
     vectors = drawn(40, seed, dimension)
-    words = codes.words_of(codes.codes_of(vectors))
     query = drawn(1, seed + 100, dimension)[0]
-    scale = float(np.abs(query).max()) / 7.5
-    coarse = np.clip(np.floor(query / scale), -8, 7) + 0.5
-    # A level is 2 * (2 * sign + second bit) - 3: twice the product and a constant of the query.
-    expected = levels(vectors) @ coarse
-    apart = 2 * codes._products(words, query) - expected
-    assert np.allclose(apart, apart[0], atol=1e-2)
+    levels = np.clip(np.floor(vectors * np.float32(dimension**0.5 / 0.335)), -8, 7)
+    expected = levels @ np.rint(query * np.float32(127 / float(np.abs(query).max())))
+    apart = codes._products(coded(vectors).levels, np.arange(40), query) - expected
+    assert (apart == apart[0]).all()
 
 
-@given(st.integers(1, 500), st.integers(0, 50))
-def test_distances_count_the_signs_that_differ(dimension: int, seed: int) -> None:
-    vectors, query = drawn(30, seed, dimension), drawn(1, seed + 100, dimension)[0]
-    words = codes.words_of(codes.codes_of(vectors))
-    assert words.nbytes == 30 * codes.code_bytes(dimension)
-    distances = codes._distances(words[: len(words) // 2], codes._signs(query))
-    assert distances.tolist() == ((vectors > 0) != (query > 0)).sum(axis=1).tolist()
+@given(st.integers(1, 200), st.integers(0, 50))
+def test_planes_hold_the_signs_wherever_they_are_put_in_place(dimension: int, seed: int) -> None:
+    vectors = drawn(seed + 3, seed, dimension)
+    held = coded(vectors)
+    assert {len(code) for code in codes.codes_of(vectors)} == {codes.code_bytes(dimension)}
+    assert (signs(held, len(vectors))[:dimension] == (vectors >= 0).T).all()
 
 
-@given(st.lists(st.integers(0, 400), min_size=1, max_size=300), st.data())
-def test_the_least_are_all_up_to_some_distance_and_enough(distances: list[int], data: st.DataObject) -> None:
-    wanted = data.draw(st.integers(1, len(distances)))
-    found = codes._least(np.array(distances, np.uint16), wanted, None).tolist()
-    limit = max(distances[each] for each in found)
-    assert found == [place for place, each in enumerate(distances) if each <= limit]
-    assert len(found) >= wanted
+def test_planes_go_on_in_further_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = drawn(400)
+    whole = coded(vectors)
+    monkeypatch.setattr(codes, "_BLOCK", 2)
+    monkeypatch.setattr(codes, "_PAGE", 64)
+    blocks = coded(vectors)
+    assert blocks.planes.shape == (4, DIMENSION, 2)
+    assert (signs(blocks, 400) == signs(whole, 400)).all()
+    found = [codes._by_signs(each.planes, vectors[7], 20, codes._lanes(each.planes, 400, None)) for each in (whole, blocks)]
+    assert found[0].tolist() == found[1].tolist()
 
 
-def test_of_very_many_a_part_of_the_signs_is_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = drawn(12_000, dimension=384)
-    words = codes.words_of(codes.codes_of(vectors))
-    whole = [codes.nearest(words, query, 112).tolist() for query in vectors[::2_000]]
-    monkeypatch.setattr(codes, "_PARTIAL", 10_000)
-    monkeypatch.setattr(codes, "_NEAR", 0.2)
-    for query, before in zip(vectors[::2_000], whole, strict=True):
-        after = codes.nearest(words, query, 112).tolist()
-        true = np.argsort(-(vectors @ query))[:10].tolist()
-        assert set(true) <= set(after)
-        assert len(set(after) & set(before)) > 60
+@given(st.integers(1, 130), st.integers(0, 50))
+def test_planes_are_added_up_in_every_lane(count: int, seed: int) -> None:
+    planes = np.random.default_rng(seed).integers(0, 2**64, (count, 2), dtype=np.uint64)
+    expected = np.sum([lanes(plane, 128) for plane in planes], axis=0)
+    digits = np.empty((count.bit_length(), 2), np.uint64)
+    codes._add(planes, np.empty_like(planes), digits)
+    found = np.sum([lanes(digit, 128).astype(int) << place for place, digit in enumerate(digits)], axis=0)
+    assert found.tolist() == expected.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.booleans()), min_size=1, max_size=300), st.data())
+def test_the_greatest_are_all_down_to_some_sum_and_enough(given_: list[tuple[int, bool]], data: st.DataObject) -> None:
+    sums, eligible = np.array([each for each, _ in given_]), np.array([may for _, may in given_])
+    if not eligible.any():
+        return
+    wanted = data.draw(st.integers(1, int(eligible.sum())))
+    room = codes.empty(len(sums), 0).planes
+    digits = np.stack([codes._lanes(room, len(sums), (sums >> place & 1).astype(np.bool_)) for place in range(3)])
+    found = codes._places(codes._greatest(digits, wanted, codes._lanes(room, len(sums), eligible))).tolist()
+    least = np.sort(sums[eligible])[::-1][wanted - 1]
+    assert found == np.flatnonzero(eligible & (sums >= least)).tolist()
+
+
+@given(st.integers(2_100, 4_000), st.integers(0, 20), st.booleans())
+@settings(max_examples=20)
+def test_what_is_chosen_does_not_rest_on_the_order_of_the_vectors(count: int, seed: int, filtered: bool) -> None:
+    random = np.random.default_rng(seed)
+    vectors, query = drawn(count, seed, 32), drawn(1, seed + 100, 32)[0]
+    eligible = random.random(count) < 0.7 if filtered else None
+    order = random.permutation(count)
+    chosen = codes.nearest(coded(vectors), count, query, 26, eligible)
+    again = codes.nearest(coded(vectors[order]), count, query, 26, None if eligible is None else eligible[order])
+    assert len(chosen) >= 26
+    assert sorted(order[again].tolist()) == chosen.tolist()
+    assert eligible is None or eligible[chosen].all()

@@ -89,6 +89,7 @@ def kept(draw: st.DrawFn) -> AnyRecord:
         "recorded_at": draw(MOMENTS),
         "pinned": draw(st.booleans()),
         "metadata": draw(metadata()),
+        "author": draw(st.sampled_from(("", "ann", "ben"))),
     }
     kind = draw(st.sampled_from(("note", "note", "insight", "summary")))
     if kind == "insight":

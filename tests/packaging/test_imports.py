@@ -14,14 +14,14 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 PACKAGE = SOURCE / "bethink"
 
-HEAVY = ("anyio", "apsw", "numpy", "onnxruntime", "opentelemetry", "rich", "Stemmer", "tokenizers", "typer")
+HEAVY = ("anyio", "apsw", "litellm", "numpy", "onnxruntime", "opentelemetry", "rich", "Stemmer", "tokenizers", "typer")
 
 # Lowest first. A module may import what stands on a lower line, and its own package; nothing else. A name stands for the
 # module and all below it, unless a longer name says otherwise: "storage.base" is lower than the rest of "storage".
 LAYERS = (
     ("errors",),
     ("ids", "settings", "values"),
-    ("messages",),
+    ("claims", "messages", "rights"),
     ("checkpoints", "marks", "models", "records", "retrieval.terms", "threads"),
     ("items", "redaction", "usage"),
     ("formats", "limits", "storage.base"),
@@ -29,10 +29,11 @@ LAYERS = (
     ("importing", "insights", "otel"),
     ("retrieval", "storage"),
     ("context",),
+    ("sharing",),
     ("async_appends", "engine", "waiting"),
     ("steps",),
-    ("handoffs", "hop", "items.handle", "turns"),
-    ("items.async_handle", "opening", "profile", "thread"),
+    ("handoffs", "hop", "items.handle", "sharing.board", "turns"),
+    ("items.async_handle", "opening", "profile", "sharing.async_board", "thread"),
     ("long_term",),
     ("memory",),
     ("async_memory",),

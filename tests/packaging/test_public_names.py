@@ -10,17 +10,24 @@ from importlib.resources import files
 import pytest
 
 import bethink
-from bethink import AsyncItems, AsyncMemory, AsyncThread, AsyncTurn, Items, Memory, Thread, Turn
+from bethink import AsyncBoard, AsyncItems, AsyncMemory, AsyncThread, AsyncTurn, Board, Items, Memory, Thread, Turn
 
 TWINS = [
     pytest.param(Memory, AsyncMemory, id="Memory"),
     pytest.param(Thread, AsyncThread, id="Thread"),
     pytest.param(Turn, AsyncTurn, id="Turn"),
     pytest.param(Items, AsyncItems, id="Items"),
+    pytest.param(Board, AsyncBoard, id="Board"),
 ]
 
 # These touch no database: they only name something in it, and so need no await.
-NOT_AWAITED = {"Memory": {"scope", "thread", "user"}, "Thread": {"turn"}, "Turn": set[str](), "Items": set[str]()}
+NOT_AWAITED = {
+    "Memory": {"scope", "thread", "user", "view"},
+    "Thread": {"turn"},
+    "Turn": set[str](),
+    "Items": set[str](),
+    "Board": set[str](),
+}
 
 COUNTERPART = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 
@@ -33,7 +40,7 @@ def public_methods(cls: type) -> dict[str, object]:
 
 def as_sync(annotation: object) -> str:
     """An annotation with the asynchronous names replaced by their synchronous ones."""
-    return re.sub(r"\bAsync(Items|Memory|Thread|Turn|Iterator|GivenModel)\b", r"\1", str(annotation))
+    return re.sub(r"\bAsync(Board|Items|Memory|Thread|Turn|Iterator|GivenModel)\b", r"\1", str(annotation))
 
 
 def shape(method: object) -> list[tuple[str, object, object, str]]:

@@ -27,13 +27,14 @@ VERBS = (
     *("demo", "import", "export", "threads", "show", "add", "promote", "end", "checkpoints"),
     *("state", "handoff"),
     *("summaries", "refine", "expand"),
-    *("context", "replay", "recall", "why", "profile", "store", "pin", "unpin", "cite"),
+    *("context", "replay", "recall", "why", "profile", "templates", "store", "pin", "unpin", "cite"),
     *("history", "diff", "pending", "approve", "reject", "changes", "undo"),
     *("episodes", "episode", "reflect"),
     *("forget", "verify", "attested", "redact"),
     *("usage", "check", "stats", "flush", "reembed"),
     *("items", "items put", "items get", "items search", "items list", "items delete", "items history"),
     *("items namespaces", "items sweep"),
+    *("board", "board post", "board read", "board history", "board withdraw", "board resolve", "board share", "board open"),
     *(
         "bench",
         "bench append",
@@ -140,6 +141,32 @@ def test_an_item_is_put_found_and_removed(shell: Shell) -> None:
     assert shell.json("items", "delete", "prefs", "other", code=1) == {"deleted": ["prefs"], "not_found": ["other"]}
 
 
+def test_facts_are_posted_disputed_and_resolved(shell: Shell) -> None:
+    budget = ("--about", "launch", "--slot", "budget")
+    ref = shell.json("board", "share", "offer", '{"price": 40000}', "--data", "--as", "researcher")["ref"]
+    one = shell.json(
+        *("board", "post", "It is 40,000.", *budget, "--value", "40000", "--source", "mail", "--as", "researcher"),
+        *("--artifact", f"art:{ref['id'][-8:]}"),
+    )["fact"]
+    other = shell.json("board", "post", "It is 60,000.", *budget, "--value", "60000", "--as", "writer")["fact"]
+    assert (one["author"], one["source"], one["artifacts"]) == ("researcher", "mail", [ref])
+    assert shell.json("board", "open", f"art:{ref['id']}")["content"] == {"price": 40000}
+    disputed = shell.json("board", "read", "--disputed")["facts"]
+    assert {fact["author"]: fact["contradicted_by"][0]["id"] for fact in disputed} == {
+        "researcher": other["id"],
+        "writer": one["id"],
+    }
+    assert "contradicted by writer" in shell.text("board", "read", "--about", "launch")
+    shell.text("board", "withdraw", other["id"], "--as", "researcher", code=1)
+    assert [fact["reason"] for fact in shell.json("board", "resolve", one["id"], "--as", "editor")["closed"]] == [
+        "resolved by editor"
+    ]
+    assert [fact["id"] for fact in shell.json("board", "read")["facts"]] == [one["id"]]
+    assert shell.json("board", "withdraw", one["id"], "--as", "researcher")["fact"]["reason"] == "withdrawn"
+    assert len(shell.json("board", "history")["facts"]) == 2
+    assert shell.text("board", "read") == "Nothing stands on the board.\n"
+
+
 def test_items_in_text(shell: Shell) -> None:
     assert shell.text("items", "list") == "No items here.\n"
     assert shell.text("items", "put", "code", '{"otp": "1234"}', "--ttl", "5m", "--no-index").startswith(
@@ -229,6 +256,8 @@ def test_version() -> None:
         (["why", "Where does she live?", "--not", "nothing"], set(WhyNot.__struct_fields__)),
         (["profile", "--history"], {"subject", "entries", "history"}),
         (["profile", "--plot", "--preview", "30"], {"subject", "entries", "preview"}),
+        (["profile", "--template", "healthcare"], {"subject", "entries", "template", "sections"}),
+        (["templates"], {"templates"}),
         (["store", "Likes maps.", "--pin", "--metadata", '{"from": "crm"}'], {"record"}),
         (["forget", "--thread", "trip", "--yes"], {"forgotten", "receipt", "verification", "still_said_elsewhere"}),
         (["verify", "zyzzyva quokka"], {"clean", "needles", "bytes", "files", "hits"}),

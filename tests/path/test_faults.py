@@ -32,7 +32,7 @@ from bethink.storage.base import Acquire, Read, Release, Scope
 from bethink.storage.sqlite import connection
 from bethink.storage.sqlite.driver import Database, Driver
 from bethink.storage.sqlite.driver import connect as driver_connect
-from bethink.testing.doubles import FrozenClock, HashEmbedder, ScriptedModel, summing_up
+from bethink.testing.doubles import FrozenClock, HashEmbedder, ScriptedModel, remembering
 from bethink.values import Namespace
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=timezone.utc)
@@ -81,6 +81,7 @@ VERBS: dict[str, Verb] = {
     "prune": Verb(lambda memory: memory.thread("t").prune(keep=1)),
     "promote": Verb(lambda memory: memory.thread("t").promote("m5")),
     "refine": Verb(lambda memory: memory.thread("t").refine(), at_once=False),
+    "curate": Verb(lambda memory: memory.refine(steps=["extract", "reconcile", "importance", "reflect"]), at_once=False),
     "pin": Verb(lambda memory: memory.pin(NOTE)),
     "unpin": Verb(lambda memory: memory.unpin(PINNED)),
     "set the state": Verb(
@@ -157,7 +158,7 @@ def options() -> dict[str, Any]:
     return {
         "clock": FrozenClock(AT),
         "embedder": HashEmbedder(),
-        "language_model": ScriptedModel(summing_up),
+        "language_model": ScriptedModel(remembering),
         "settings": SETTINGS,
         "durability": "normal",
     }

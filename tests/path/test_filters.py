@@ -95,7 +95,7 @@ class TestRefusing:
     @pytest.mark.parametrize(
         ("where", "field", "said"),
         [
-            ({"topic": "x"}, "where.topic", "no field of that name — use one of at, kind, .* metadata.<key>"),
+            ({"topic": "x"}, "where.topic", "no field of that name — use one of at, author, kind, .* metadata.<key>"),
             ({"metadata": "x"}, "where.metadata", "no field of that name"),
             ({"kind.name": "x"}, "where.kind.name", "no field"),
             ({"user_id": "x"}, "where.user_id", "no field"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import Memory
-from bethink.bench.injection import measured
+from bethink.bench.injection import main, measured
 from bethink.bench.injection.attempts import Attempt, attempts
 from bethink.bench.injection.defences import DEFENCES, without
 from bethink.bench.injection.judged import WAYS, judged
@@ -25,6 +28,17 @@ def test_V102_no_attempt_of_the_corpus_succeeds(attempt: Attempt) -> None:
 def test_the_corpus_holds_attempts_of_every_sort_under_names_of_their_own() -> None:
     assert len({each.id for each in attempts()}) == len(attempts()) >= 80
     assert len({each.kind for each in attempts()}) == 9
+
+
+def test_the_figures_take_their_place_in_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = tmp_path / "safety.md"
+    document.write_text("before\n<!-- bench injection -->\nold\n<!-- end -->\nafter\n")
+    assert main(["--kind", "poisoning over several turns", "--json", "--update", str(document)]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"]["none"]["share"] == 1
+    text = document.read_text()
+    assert text.startswith("before\n<!-- bench injection -->\n| attempts that succeed | of | all defences | none |\n")
+    assert "| poisoning over several turns | 4 | 0 | 4 |\n| all | 4 | 0 | 4 |\n| share |  | 0% | 100% |\n" in text
+    assert text.endswith("<!-- end -->\nafter\n")
 
 
 @pytest.mark.parametrize(

@@ -255,11 +255,6 @@ def test_a_function_without_a_name_of_its_own_gets_one() -> None:
     assert as_model(functools.partial(shout)).name == "function"
 
 
-def test_a_function_that_returns_no_text_is_an_error_of_the_model() -> None:
-    function = cast("Callable[[str], str]", lambda text: None)
-    assert run(ask(), as_model(function)) == [ModelError("error", "InvalidInput")]
-
-
 @pytest.mark.parametrize("given", [None, 3, "gpt"])
 def test_what_is_no_model_is_refused(given: object) -> None:
     with pytest.raises(InvalidInput, match="model"):

@@ -87,7 +87,7 @@ def test_options_headers_and_room_to_think_go_along(server: Server) -> None:
 def test_openai_itself_is_told_the_limit_by_its_newer_name(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     asked: list[dict[str, Any]] = []
 
-    def post(_: http.JsonClient, _path: str, request: dict[str, Any]) -> dict[str, Any]:
+    def post(_: http.JsonClient, _path: str, request: dict[str, Any], **_doubtful: object) -> dict[str, Any]:
         asked.append(request)
         return answered(request)
 
@@ -245,6 +245,6 @@ def test_a_server_that_fails_leaves_the_summaries_as_they_were_and_the_exit_code
     folded(path)
     server.well = refusing(401)
     code, told = command("refine", "parcels", "--model", "openai:small", "--db", str(path), url=server.url)
-    assert (code, "ModelFailed 401" in told, KEY in told) == (1, True, False)
+    assert (code, "ModelFailed: HTTP 401" in told, KEY in told) == (1, True, False)
     with Memory(path, embedder=None) as memory:
         assert {node.author for node in memory.thread("parcels").summaries()} == {"extractive"}

@@ -1,6 +1,7 @@
 """`bethink bench insights`: what is known of two people after months of talk, with no model.
 
     bethink bench insights PATH/locomo10.json
+    bethink bench insights PATH/locomo10.json --embedder minilm
 
 Both speakers of a LoCoMo conversation are people, so each one's own words are evidence of himself, and of nobody else: each has
 a profile under his name. Every session is a thread that is ended, as it would be; what is known at the end is measured twice.
@@ -23,7 +24,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,15 @@ from bethink.bench.retrieval.questions import ADVERSARIAL, Case, Session, cases,
 from bethink.bench.retrieval.tables import marked, parted
 from bethink.context import ContextLine
 from bethink.insights.extract import extract
+from bethink.insights.unstated import meant, sayings
 from bethink.limits import Limits
 from bethink.memory import Memory
 from bethink.messages import Message
+from bethink.models import Embedder
+from bethink.models.cached import CachedEmbedder
+from bethink.models.minilm import MiniLM
 from bethink.models.tokens import BuiltinCounter
+from bethink.records import Insight
 from bethink.settings import Settings
 from bethink.storage.reference import ReferenceStore
 from bethink.testing.doubles import FrozenClock
@@ -51,6 +57,7 @@ EVIDENCE, OBSERVED, SAME = "evidence of questions", "observations, by turn", "ob
 CREDITED = "replies (observations) that use them"
 
 _START = "<!-- bench insights -->\n"
+_BY_MEANING = "<!-- bench insights minilm -->\n"
 _Rows = list[list[str]]
 
 
@@ -92,20 +99,26 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bethink bench insights", description="What is known of people, with no model.")
     parser.add_argument("path", type=Path, metavar="PATH", help="the LoCoMo data")
     parser.add_argument("--tokens", type=int, default=1_000, help="tokens of the memory block (1000)")
+    parser.add_argument(
+        "--embedder", choices=("minilm", "none"), default="none", help="minilm: draw by meaning as well (`insights.unstated`)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--update", type=Path, metavar="FILE", help="write the tables into a document")
     options = parser.parse_args(argv)
     if options.tokens < 1:
         parser.error("--tokens: use 1 or more")
-    document = options.update.read_text(encoding="utf-8") if options.update else _START + "<!-- end -->\n"
-    before, after = parted(document, _START)
+    start = _START if options.embedder == "none" else _BY_MEANING
+    document = options.update.read_text(encoding="utf-8") if options.update else start + "<!-- end -->\n"
+    before, after = parted(document, start)
 
+    # It remembers what it was asked last: here and in the memory the same sentences are embedded.
+    embedder = None if options.embedder == "none" else CachedEmbedder(MiniLM())
     groups: dict[str, list[Measured]] = {}
     found: dict[str, Measured] = {}
     known = labels(options.path)
     for case in cases("locomo", [options.path]):
         print(case.name, file=sys.stderr)
-        found[case.name] = measured(case, known[case.name], tokens=options.tokens)
+        found[case.name] = measured(case, known[case.name], tokens=options.tokens, embedder=embedder)
         groups.setdefault(group_of("locomo", case.name), []).append(found[case.name])
     made = {group: total(each) for group, each in groups.items()}
     if options.json:
@@ -142,8 +155,12 @@ def _turns(cited: Any) -> frozenset[str]:
 # -- measuring ------------------------------------------------------------------------------------------------------------
 
 
-def measured(case: Case, known: Labels, *, tokens: int) -> Measured:
-    """What is known after a conversation, held against what the data set says."""
+def measured(case: Case, known: Labels, *, tokens: int, embedder: Embedder | None = None) -> Measured:
+    """What is known after a conversation, held against what the data set says.
+
+    Args:
+        embedder: by which insights are drawn from what no rule reads (see `insights.unstated`).
+    """
     sessions = case.read()
     questions = [question for question in case.questions if question.category != ADVERSARIAL]
     said = {turn: message.text for session in sessions for turn, message in zip(session.turns, session.messages, strict=True)}
@@ -151,7 +168,7 @@ def measured(case: Case, known: Labels, *, tokens: int) -> Measured:
         Asked(question.turns, terms(known.answers.get(question.text, "")) & _terms(said[turn] for turn in question.turns))
         for question in questions
     ]
-    drawn, blocks = _remembered(case, sessions, tokens)
+    drawn, blocks = _remembered(case, sessions, tokens, embedder)
     talk = [(message, turn) for session in sessions for message, turn in zip(session.messages, session.turns, strict=True)]
     blocks[LAST] = _within(talk[::-1], tokens)
     # About as many turns as fit, each as far from the next.
@@ -166,7 +183,13 @@ def measured(case: Case, known: Labels, *, tokens: int) -> Measured:
             EVIDENCE: against(drawn, evidence, said),
             OBSERVED: against(drawn, known.observations, said),
             SAME: against(drawn, known.observations, said, same_words=True),
-            CREDITED: credited(drawn, known.observations, Settings().citation_overlap or 1.0),
+            CREDITED: credited(
+                drawn,
+                known.observations,
+                Settings().citation_overlap or 1.0,
+                embedder=embedder,
+                nearness=Settings().citation_nearness or 1.0,
+            ),
         },
         held={name: held(asked, lines, size) for name, (lines, size) in blocks.items()},
     )
@@ -183,18 +206,20 @@ def _by_topic(drawn: Iterable[Drawn]) -> dict[str, int]:
     return counts
 
 
-def _remembered(case: Case, sessions: Sequence[Session], tokens: int) -> tuple[list[Drawn], dict[str, tuple[list[Shown], int]]]:
+def _remembered(
+    case: Case, sessions: Sequence[Session], tokens: int, embedder: Embedder | None
+) -> tuple[list[Drawn], dict[str, tuple[list[Shown], int]]]:
     """The insights of every message, and the lines of the block at the end, all of them and by section, with their tokens."""
     clock = FrozenClock()
     turns: dict[str, str] = {}
     drawn: list[Drawn] = []
-    with Memory(store=ReferenceStore(), embedder=None, clock=clock) as memory:
+    with Memory(store=ReferenceStore(), embedder=embedder, clock=clock) as memory:
         for session in sessions:
             thread = memory.thread(session.name)
             stored = thread.append(session.messages).messages
             turns |= {message.id: turn for message, turn in zip(stored, session.turns, strict=True)}
             clock.set(max(clock.now(), *[message.created_at or clock.now() for message in stored]))
-            for insight in extract(stored, thread_id=thread.id, now=clock.now()):
+            for insight in _stated(stored, thread.id, clock.now(), embedder):
                 # Without whom it is about, which an observation says as well, but that is no news.
                 text = insight.text.partition(": ")[2]
                 drawn.append(Drawn(turns[insight.sources[0].message_id], insight.subject, text, insight.topic))
@@ -211,6 +236,15 @@ def _remembered(case: Case, sessions: Sequence[Session], tokens: int) -> tuple[l
     blocks = {name: (_shown(some, turns), sum(line.tokens for line in some)) for name, some in sorted(lines.items())}
     every = [line for some in lines.values() for line in some]
     return drawn, {OURS: (_shown(every, turns), context.made_of.memory), **blocks}
+
+
+def _stated(messages: Sequence[Message], thread_id: str, now: datetime, embedder: Embedder | None) -> Sequence[Insight]:
+    """By rules, and by meaning where there is an embedder."""
+    stated = extract(messages, thread_id=thread_id, now=now)
+    said = sayings(messages, stated) if embedder else ()
+    if embedder is None or not said:
+        return stated
+    return (*stated, *meant(said, embedder.embed([saying.text for saying in said]), thread_id=thread_id, now=now))
 
 
 def _shown(lines: Iterable[ContextLine], turns: Mapping[str, str]) -> list[Shown]:

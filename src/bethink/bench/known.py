@@ -8,7 +8,7 @@
     a block of lines ─▶ questions whose evidence it holds  by the turns that its lines rest on, and by the words of the answer
 
 Precision has to be read beside chance, which is the precision of turns drawn blindly: where four turns in ten are evidence, so
-are four in ten of those. Pure.
+are four in ten of those. Pure, but for the embedder that is given.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import TypeVar
 
 import msgspec
 
-from bethink.insights.citations import used
+from bethink.insights.citations import half_used, near, used, wording
+from bethink.models import Embedder
 from bethink.retrieval.terms import index_terms, stop_words
 
 __all__ = [
@@ -121,12 +122,23 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     lines: int
 
 
-def credited(drawn: Sequence[Drawn], observed: Sequence[Observation], threshold: float) -> Against:
+def credited(
+    drawn: Sequence[Drawn],
+    observed: Sequence[Observation],
+    threshold: float,
+    *,
+    embedder: Embedder | None = None,
+    nearness: float = 1.0,
+) -> Against:
     """Observations as replies to contexts that show 20 insights about the same person: are those credited that were drawn from
     the turns of the observation, and no others.
 
     An observation of a turn that says again what another turn said is held to be wrong about that other turn's insight, though
     nobody would say so: precision is a lower bound.
+
+    Args:
+        threshold: of the overlap in words.
+        embedder: by which those that are meant in other words are credited too, from the cosine `nearness` on.
     """
     flagged = right = pairs = wanted = 0
     for observation in observed:
@@ -135,7 +147,11 @@ def credited(drawn: Sequence[Drawn], observed: Sequence[Observation], threshold:
         others = [insight for insight in own if insight.turn not in observation.turns]
         shown = [*meant, *others[:: max(1, len(others) // _SHOWN)]][:_SHOWN]
         named = {str(number): insight.text for number, insight in enumerate(shown)}
-        found = used(observation.text, named, threshold=threshold)
+        found = list(used(observation.text, named, threshold=threshold))
+        half = half_used(observation.text, named, threshold=threshold) if embedder else {}
+        if embedder is not None and half:
+            texts = [*(wording(named[name]) for name in half), *(text for said in half.values() for text in said)]
+            found += near(half, named, dict(zip(texts, embedder.embed(texts), strict=True)), threshold=nearness)
         flagged += len(found)
         right += sum(int(number) < len(meant) for number in found)
         pairs += len(shown)

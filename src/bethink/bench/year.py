@@ -2,6 +2,7 @@
 
     bethink bench year                     1,000 sessions, durable
     bethink bench year --sessions 3000 --insights 3
+    bethink bench year --embedder minilm   with what is drawn and credited by meaning
 
 Each session tells some facts, of which some change what was told before, decides something, and has something done; then it is
 ended. What is timed is `Thread.end` alone, without a model: the drawing of insights, their reconciliation, the summary, the
@@ -24,6 +25,7 @@ import msgspec
 from bethink.bench.measure import columns, print_json
 from bethink.memory import Memory
 from bethink.messages import Message, Role
+from bethink.models.minilm import MiniLM
 from bethink.models.tokens import BuiltinCounter
 from bethink.testing.doubles import FrozenClock
 
@@ -90,6 +92,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bethink bench year", description="What the end of a session costs as they add up.")
     parser.add_argument("--sessions", type=int, default=1_000, help="how many (1000)")
     parser.add_argument("--insights", type=int, default=1, help="new facts in each (1)")
+    parser.add_argument("--embedder", choices=("minilm", "none"), default="none", help="minilm, or none (none)")
     parser.add_argument("--folder", type=Path, help="where to put the database (a temporary folder)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(argv)
@@ -99,7 +102,12 @@ def main(argv: Sequence[str]) -> int:
         parser.error("--insights: use 0 or more")
     clock = FrozenClock(_START)
     with _folder(options.folder) as folder:
-        memory = Memory(folder / "year.db", namespace=("bench", "year"), embedder=None, clock=clock, counter=BuiltinCounter())
+        embedder = None if options.embedder == "none" else MiniLM()
+        if embedder is not None:
+            embedder.embed(["Loaded before anything is timed."])
+        memory = Memory(
+            folder / "year.db", namespace=("bench", "year"), embedder=embedder, clock=clock, counter=BuiltinCounter()
+        )
         with memory:
             year = ends(memory, clock, options.sessions, options.insights)
     marks = sorted({mark for mark in (*_MARKS, options.sessions) if mark <= options.sessions})
@@ -115,14 +123,15 @@ def main(argv: Sequence[str]) -> int:
             }
         )
     else:
-        _print(year, rows)
+        _print(year, rows, options.embedder)
     return 0 if year.reached else 1
 
 
-def _print(year: Year, rows: Sequence[tuple[int, float, float]]) -> None:
+def _print(year: Year, rows: Sequence[tuple[int, float, float]], embedder: str) -> None:
     table = [["session", "end p50 ms", "of which CPU ms"]]
     table += [[f"{mark:,}", f"{wall * 1e3:.1f}", f"{cpu * 1e3:.1f}"] for mark, wall, cpu in rows]
-    print(f"The end of a session, without a model: median of the {_AROUND} up to it\n\n{columns(table)}")
+    models = "without a model" if embedder == "none" else f"with {embedder}"
+    print(f"The end of a session, {models}: median of the {_AROUND} up to it\n\n{columns(table)}")
     counts = ", ".join(f"{count:,} of kind {kind}" for kind, count in sorted(year.records.items()))
     print(f"\nRecords: {counts}. The profile shows {year.profile}.")
     print(f"Goal: p50 below {GOAL * 1e3:.0f} ms at the end: {'reached' if year.reached else 'MISSED'}")

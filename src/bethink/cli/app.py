@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from bethink.cli.commands import (
     bench,
+    board,
     checkpoints,
     context,
     database,
@@ -26,6 +27,7 @@ from bethink.cli.commands import (
     review,
     state,
     summaries,
+    templates,
     threads,
     transfer,
     usage,
@@ -101,6 +103,7 @@ summaries.register(app)
 context.register(app)
 recall.register(app)
 profile.register(app)
+templates.register(app)
 keeping.register(app)
 past.register(app)
 review.register(app)
@@ -110,4 +113,5 @@ redacting.register(app)
 usage.register(app)
 database.register(app)
 app.add_typer(items.app, name="items")
+app.add_typer(board.app, name="board")
 app.add_typer(bench.app, name="bench")

@@ -89,8 +89,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         # Whoever reviews must not have the command line draw past him.
         review = os.environ.get("BETHINK_REVIEW", "") not in ("", "0")
         settings = Settings(refine="manual", review=review)
+        # Nor without the template by which the memory is kept elsewhere.
+        from bethink.cli.commands.templates import template_of_environment
+
         with Memory(
-            store=store, namespace=self.namespace, embedder=embedder, language_model=language_model, settings=settings
+            store=store,
+            namespace=self.namespace,
+            embedder=embedder,
+            language_model=language_model,
+            settings=settings,
+            profile=template_of_environment(),
         ) as memory:
             yield memory, store
 

@@ -26,7 +26,7 @@ from bethink.compaction.model_reply import spoken
 from bethink.compaction.prompts import Shown, passes, shown_messages
 from bethink.marks import HIGHEST_SCORE, LOWEST_SCORE
 from bethink.messages import Message
-from bethink.models.language import MOST_CALLS, ModelError, ModelStep, Prompt, Usage
+from bethink.models.language import MOST_CALLS, PLANNED, ModelError, ModelStep, Prompt, Usage
 
 __all__ = ["MOST_AT_ONCE", "Judged", "score_with_model"]
 
@@ -107,6 +107,8 @@ def _judged(batches: Sequence[tuple[Shown, ...]]) -> ModelStep[Judged]:
     for batch in batches:
         labels = _labels(batch)
         answer = yield _prompt(batch, labels)
+        if answer is PLANNED:
+            continue
         usage = usage.plus(answer)
         if isinstance(answer, ModelError):
             reason, detail = answer.reason, answer.detail

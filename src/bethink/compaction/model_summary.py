@@ -27,7 +27,7 @@ from bethink.compaction.statements import statements, without_repetition
 from bethink.compaction.wanted import RESERVE, Wanted
 from bethink.errors import InvalidInput
 from bethink.messages import Message, role_of_voice
-from bethink.models.language import ModelError, ModelStep, Usage
+from bethink.models.language import PLANNED, ModelError, ModelStep, Usage
 from bethink.records import Line
 from bethink.storage.base import FailureReason
 from bethink.values import check_text
@@ -194,6 +194,8 @@ def _summarised(task: _Task, runs: Sequence[tuple[Shown, ...]], said: Sequence[t
         share = min(task.limit, max(_LEAST_IN_PASS, task.limit * size // sum(sizes)))
         frame = task.frame(share)
         answer = yield prompt_for(run, frame, _longest_reply(share))
+        if answer is PLANNED:
+            continue
         usage = usage.plus(answer)
         if isinstance(answer, ModelError):
             return Failed(reason=answer.reason, detail=answer.detail, usage=usage)

@@ -10,7 +10,8 @@
 
 Recalled text is data. It is folded into one line and its markup is escaped, so that it cannot close the block it stands in or
 begin a line of its own; a line begins with "- " and a heading never does. A line says who said it; a record, which puts what
-was said in other words, has that behind it, with the mark by which a reply can cite it.
+was said in other words, has that behind it, with the mark by which a reply can cite it. What an agent has written down is said
+by that agent, and names what contradicts it.
 
 When it was said stands once above the lines of a day that follow each other in a section. The first of them counts the tokens
 of the heading as its own (`headed`), so that the tokens of lines are all that the section counts.
@@ -28,11 +29,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from bethink.claims import Claim, Contrary
 from bethink.insights.state.lines import line_of_entry
 from bethink.messages import Message, Trust, is_unverified
 from bethink.models import TokenCounter
 from bethink.models.tokens import truncate
-from bethink.records import AnyRecord, Node, ReceiptLine, StateEntry, Summary
+from bethink.records import AnyRecord, Node, Note, ReceiptLine, StateEntry, Summary
 from bethink.retrieval.hits import excerpt
 
 __all__ = [
@@ -41,6 +43,8 @@ __all__ = [
     "Item",
     "SectionName",
     "Shown",
+    "as_disputed",
+    "disputed_as",
     "handle",
     "headed",
     "heading_of",
@@ -57,6 +61,7 @@ __all__ = [
     "shown",
     "shown_as",
     "tag_of",
+    "told_with",
 ]
 
 SectionName: TypeAlias = Literal[
@@ -106,7 +111,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line that may go into the memory block, and why.
 
     `changed`/`changed_by`: what has since taken the place of something this line says, and the id of that record. The line is
-    shown with it, so that old words are not read as the present state.
+    shown with it, so that old words are not read as the present state. `disputed` says what contradicts it (see `disputed_as`),
+    `disputed_by` has the ids. `group`: the part of a profile that it stands in, as its heading has it.
     """
 
     section: SectionName
@@ -123,6 +129,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sources: tuple[str, ...] = ()
     changed: str = ""
     changed_by: str = ""
+    disputed: str = ""
+    disputed_by: tuple[str, ...] = ()
+    group: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
@@ -130,7 +139,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         tokens: of the line; in a block (see `headed`) with those of a heading that it stands first under.
-        heading: of the day on which it was said; `heading_tokens` of that line alone.
+        heading: of the day on which it was said, and of its group; `heading_tokens` of that line alone.
     """
 
     item: Item
@@ -151,13 +160,38 @@ def item_of_record(record: AnyRecord, section: SectionName, reason: str, scores:
         section=section,
         of="record",
         id=record.id,
-        text=line_of_entry(record) if isinstance(record, StateEntry) else record.text,
+        text=_told(record),
         at=record.valid_from or record.at,
         trust=record.trust,
         reason=reason,
+        speaker=record.author,
         scores=dict(scores or {}),
         sources=tuple([source.message_id for source in record.sources]),
     )
+
+
+def _told(record: AnyRecord) -> str:
+    if isinstance(record, StateEntry):
+        return line_of_entry(record)
+    claim = record.claim if isinstance(record, Note) else None
+    return record.text if claim is None else told_with(record.text, claim)
+
+
+def told_with(text: str, claim: Claim) -> str:
+    """A fact's text with where its author has it from and what it points to."""
+    beside = [f"from {claim.source}"] if claim.source else []
+    beside += [ref.short for ref in claim.artifacts]
+    return f"{text} ({'; '.join(beside)})" if beside else text
+
+
+def as_disputed(item: Item, by: Sequence[Contrary]) -> Item:
+    """The item of a fact that others contradict."""
+    return replace(item, disputed=disputed_as(by), disputed_by=tuple([each.id for each in by])) if by else item
+
+
+def disputed_as(by: Sequence[Contrary]) -> str:
+    """Who contradicts a line, each with the mark of what he says."""
+    return ", ".join(f"{_name(each.author)} [mem:{handle(each.id)}]" for each in by)
 
 
 def items_of_hit(record: AnyRecord, reason: str, scores: Mapping[str, float]) -> tuple[Item, ...]:
@@ -270,10 +304,10 @@ def _who(speaker: str, trust: Trust) -> str:
 
 def line_of(item: Item) -> str:
     """The item as its line in the block."""
-    return line_from(item.text, item.of, item.id, item.trust, item.speaker, item.changed)
+    return line_from(item.text, item.of, item.id, item.trust, item.speaker, item.changed, item.disputed)
 
 
-def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, changed: str) -> str:
+def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, changed: str, disputed: str = "") -> str:
     """The same from the fields of an item that are in its line."""
     # Lines of summaries have their voice already; of a message it is made here.
     who = (_who(speaker, trust) if of == "message" else _name(speaker)) if speaker else ""
@@ -284,15 +318,18 @@ def line_from(text: str, of: str, thing_id: str, trust: Trust, speaker: str, cha
         about.append("unverified")
     if changed:
         about.append(f"since then: {plain(changed)}")
+    if disputed:
+        about.append(f"disputed by {disputed}")
     if about:
         line = f"{line} ({', '.join(about)})"
     # A text of invisible characters alone leaves nothing behind the name.
     return f"{line} [mem:{handle(thing_id)}]" if of == "record" else line.rstrip()
 
 
-def heading_of(at: datetime) -> str:
-    """The line that what was said on a day stands under."""
-    return f"{at.date().isoformat()}:"
+def heading_of(at: datetime, group: str = "") -> str:
+    """The line that what was said on a day stands under, of one group where there are some: "allergies, 2023-05-08:"."""
+    day = at.date().isoformat()
+    return f"{plain(group)}, {day}:" if group else f"{day}:"
 
 
 def shown(item: Item, counter: TokenCounter) -> Shown:
@@ -303,7 +340,7 @@ def shown(item: Item, counter: TokenCounter) -> Shown:
 def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
     """The same with its line, which is known."""
     tokens = _tokens(line, counter)
-    heading = heading_of(item.at)
+    heading = heading_of(item.at, item.group)
     named = ReceiptLine(
         section=item.section,
         of=item.of,
@@ -313,7 +350,9 @@ def shown_as(item: Item, line: str, counter: TokenCounter) -> Shown:
         tokens=tokens,
         cut=item.cut,
         changed_by=item.changed_by,
+        disputed_by=item.disputed_by,
         scores=item.scores,
+        group=item.group,
     )
     return Shown(item, line, tokens, named, heading, _tokens(heading, counter))
 

@@ -44,7 +44,13 @@ class Lines:
         self._records: dict[str, tuple[AnyRecord, Item, str]] = {}
 
     def of_record(
-        self, record: AnyRecord, section: SectionName, reason: str, scores: dict[str, float], counter: TokenCounter
+        self,
+        record: AnyRecord,
+        section: SectionName,
+        reason: str,
+        scores: dict[str, float],
+        counter: TokenCounter,
+        group: str = "",
     ) -> Shown:
         """The record as a line. It is the same for as long as it is the same object: whoever reads one that has changed gets
         another.
@@ -57,12 +63,12 @@ class Lines:
                 self._records.clear()
             if len(line) <= _LONGEST_KEPT:
                 self._records[record.id] = (record, item, line)
-        return shown_as(replace(item, section=section, reason=reason, scores=scores), line, counter)
+        return shown_as(replace(item, section=section, reason=reason, scores=scores, group=group), line, counter)
 
     def shown(self, item: Item, counter: TokenCounter) -> Shown:
         """See `items.shown`."""
         write = self._line if len(item.text) <= _LONGEST_KEPT else line_from
-        line = write(item.text, item.of, item.id, item.trust, item.speaker, item.changed)
+        line = write(item.text, item.of, item.id, item.trust, item.speaker, item.changed, item.disputed)
         return shown_as(item, line, counter)
 
     def words(self, text: str) -> frozenset[str]:

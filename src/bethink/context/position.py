@@ -45,7 +45,8 @@ def arranged(
         after -= sizes[name]
         if name in _RANKED and len(lines) > 1:
             if order == "chronological":
-                lines = sorted(lines, key=lambda line: line.item.at)
+                groups = list(dict.fromkeys([line.item.group for line in lines]))
+                lines = sorted(lines, key=lambda line: (groups.index(line.item.group), line.item.at))
             elif order == "edges":
                 lines = from_edges(by_day(lines), before, after)
             else:

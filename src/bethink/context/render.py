@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bethink.claims import Contrary
 from bethink.context.block import block_tokens
 from bethink.context.compose import Composition
 from bethink.context.cutting import by_seq, with_cuts
@@ -17,6 +18,7 @@ from bethink.context.items import (
     BLOCK,
     Item,
     SectionName,
+    as_disputed,
     headed,
     item_of_message,
     item_of_node,
@@ -276,10 +278,16 @@ def _of(things: Mapping[Any, Any], key: object, receipt: Receipt) -> Any:
 
 def _item_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Measure) -> Item:
     item = _line_again(line, named, receipt, measure)
+    if line.disputed_by:
+        item = as_disputed(item, [_contrary(_of(named.records, each, receipt)) for each in line.disputed_by])
     if not line.changed_by:
         return item
     successor: AnyRecord = _of(named.records, line.changed_by, receipt)
     return msgspec.structs.replace(item, changed=successor.text, changed_by=successor.id)
+
+
+def _contrary(record: AnyRecord) -> Contrary:
+    return Contrary(record.id, record.author, "")
 
 
 def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Measure) -> Item:
@@ -303,6 +311,7 @@ def _line_again(line: ReceiptLine, named: Named, receipt: Receipt, measure: Meas
         return item_of_node(_of(named.nodes, line.id, receipt), line.index, line.reason)
     record: AnyRecord = _of(named.records, line.id, receipt)
     if line.index < 0:
-        return item_of_record(record, section, line.reason, line.scores)
+        item = item_of_record(record, section, line.reason, line.scores)
+        return msgspec.structs.replace(item, group=line.group) if line.group else item
     assert isinstance(record, Summary), "only a summary is shown line by line"
     return items_of_summary(record, section, line.reason)[line.index]

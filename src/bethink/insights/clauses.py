@@ -50,28 +50,28 @@ class Clause(msgspec.Struct, frozen=True):
     first: bool
 
 
-def clauses(text: str) -> Iterator[Clause]:
+def clauses(text: str, also: frozenset[str] = frozenset()) -> Iterator[Clause]:
     """The clauses of `text` that may state a fact, in order. Linear in the text.
 
-    A sentence without a trigger costs next to nothing.
+    A sentence without a trigger costs next to nothing; a word of `also` is one besides.
     """
-    if not _may_state(words(text)):
+    if not _may_state(words(text), also):
         return
     for start, end, sentence in sentences(own_words(text)):
-        if not _may_state(words(sentence)) or is_fence(sentence) or english.HYPOTHETICAL.match(sentence):
+        if not _may_state(words(sentence), also) or is_fence(sentence) or english.HYPOTHETICAL.match(sentence):
             continue
         plain = written_out(sentence)
         first = True
         for before, piece, rest in _stated(plain):
             stripped = english.FILLER.sub("", piece)
             lead = piece[: len(piece) - len(stripped)]
-            if stripped and not english.HEDGE.search(stripped):
+            if stripped and not english.HEDGE.search(english.WISH.sub("", stripped)):
                 yield Clause(stripped, lead, before, rest, plain, start, end, first)
                 first = False
 
 
-def _may_state(found: frozenset[str]) -> bool:
-    return not (TRIGGERS.isdisjoint(found) or SPEAKING.isdisjoint(found))
+def _may_state(found: frozenset[str], also: frozenset[str]) -> bool:
+    return not (TRIGGERS.isdisjoint(found) or SPEAKING.isdisjoint(found)) or not also.isdisjoint(found)
 
 
 def own_words(text: str) -> str:

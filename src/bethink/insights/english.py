@@ -36,6 +36,7 @@ __all__ = [
     "FILLER",
     "FIRST_PERSON",
     "FIRST_PERSON_FORMS",
+    "FROM_NOW_ON",
     "GENERIC_THE",
     "GREETED_NAME",
     "GREETING",
@@ -67,6 +68,8 @@ __all__ = [
     "SPOKEN_OF",
     "TIMELESS",
     "TRAILING",
+    "VERSION",
+    "WISH",
     "WRITTEN_OUT",
     "any_of",
     "pattern",
@@ -182,6 +185,11 @@ HEDGE = re.compile(
     r"|tempted to|not sure|unsure|joking|kidding|sarcasm|supposedly|apparently|allegedly|in theory|hypothetically|pretend"
     r"|in my dream|dreamed|dreamt|if only|what if|if)\b"
 )
+FROM_NOW_ON = pattern(r"^\W*(?:please )?(?:from now on|by default|in this (?:repo|project|codebase))\W*$")
+"""Before a clause: what it tells is to be done every time."""
+VERSION = re.compile(r"(?<=\S) v?\d[\w.]*$")
+WISH = pattern(r"^(?:I|we) would(?= (?:rather|prefer|like|appreciate)\b)")
+"""What politely says what somebody wants, and doubts nothing."""
 QUESTION = pattern(
     r"^(?:(?:and|but|so|or|then|please|also|hey|now) )*(?:what|what's|which|who|whom|whose|where|when|why|how|can|could|would|will|should|is|isn't"
     r"|are|do|does|did|any|have you|has|may|shall|am|was|were|recommend|suggest|got any|have any|mind|wanna|want to)\b"

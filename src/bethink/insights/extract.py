@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -29,7 +30,7 @@ from bethink.insights.triggers import words as words_of
 from bethink.messages import Message, Trust
 from bethink.records import Importance, Insight, Polarity, Source, Topic
 
-__all__ = ["CORRECTION", "MAX_TEXT", "extract"]
+__all__ = ["CORRECTION", "MAX_TEXT", "bounded", "extract"]
 
 CORRECTION = "correction"
 """First part of the slot of a statement such as "it is Y, not X": `reconcile` looks up what it is about."""
@@ -66,13 +67,14 @@ class _Found(msgspec.Struct, frozen=True):
     about: str = ""
 
 
-def extract(messages: Sequence[Message], *, thread_id: str, now: datetime) -> tuple[Insight, ...]:
+def extract(messages: Sequence[Message], *, thread_id: str, now: datetime, also: tuple[Rule, ...] = ()) -> tuple[Insight, ...]:
     """The insights that `messages` state, in the order of the messages and of the words.
 
     Args:
         messages: any messages; those that are no evidence are passed over. A message without a time counts as said at `now`.
         thread_id: the thread they stand in, for the sources.
         now: system time, aware.
+        also: rules that are tried before all others (see `domains.asked`).
 
     A fact said twice in one message comes once. `valid_from` is the time that the words name, meant from the message's own
     time, or else that time itself. Deterministic; linear in the messages, about 1 ms for each.
@@ -82,7 +84,7 @@ def extract(messages: Sequence[Message], *, thread_id: str, now: datetime) -> tu
         if message.role != "user" or message.external or not message.id:
             continue
         said = message.created_at or now
-        for item in _facts(message.text, said):
+        for item in _facts(message.text, said, also):
             insight = _insight(item, message, thread_id, said, now)
             found.setdefault((insight.id, message.id), insight)
     return tuple(found.values())
@@ -93,7 +95,7 @@ def _insight(found: _Found, message: Message, thread_id: str, said: datetime, no
     speaker = message.name.strip() if message.name and message.name.strip() else ""
     shown = found.about or speaker
     subject = shown.casefold() or "user"
-    text = _bounded(f"{shown[:1].upper()}{shown[1:]}: {fact.text}" if shown else fact.text)
+    text = bounded(f"{shown[:1].upper()}{shown[1:]}: {fact.text}" if shown else fact.text)
     trust: Trust = message.trust
     return Insight(
         id=derived_id(said, "insight", subject, fact.slot, fact.value, fact.polarity),
@@ -113,18 +115,21 @@ def _insight(found: _Found, message: Message, thread_id: str, said: datetime, no
     )
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """`text` within `MAX_TEXT`, cut between words."""
     if len(text) <= MAX_TEXT:
         return text
     cut = text[: MAX_TEXT - 1]
     return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip(",;: ") + "…"
 
 
-def _facts(text: str, said: datetime) -> Iterator[_Found]:
+def _facts(text: str, said: datetime, also: tuple[Rule, ...]) -> Iterator[_Found]:
     """All facts of one message."""
     lowercase = text == text.lower()
+    rules = (*also, *RULES) if also else RULES
+    told = tuple([rule for rule in also if rule.told])
     corrected: set[int] = set()
-    for clause in clauses(text):
+    for clause in clauses(text, _words_of(also)):
         if clause.start in corrected:
             continue
         whole = list(_whole_sentence(clause)) if clause.first else []
@@ -132,11 +137,19 @@ def _facts(text: str, said: datetime) -> Iterator[_Found]:
             corrected.add(clause.start)
         elif clause.first and (name := _greeting(clause, text)):
             yield _Found(name, clause.start, clause.end)
-        for fact in whole or _stated(clause, RULES, said, lowercase):
+        heard = rules if english.SELF.search(clause.text) else told
+        if told and english.FROM_NOW_ON.match(clause.before):
+            clause = msgspec.structs.replace(clause, text=f"from now on {clause.text}")
+        for fact in whole or _stated(clause, heard, said, lowercase):
             yield _Found(fact, clause.start, clause.end)
         if not whole:
             yield from _people(clause, said, lowercase)
     yield from _in_other_languages(text)
+
+
+@lru_cache(maxsize=32)
+def _words_of(rules: tuple[Rule, ...]) -> frozenset[str]:
+    return frozenset().union(*(rule.triggers for rule in rules))
 
 
 def _in_other_languages(text: str) -> Iterator[_Found]:
@@ -198,8 +211,6 @@ def _choice(words: str) -> str:
 def _stated(clause: Clause, rules: Sequence[Rule], said: datetime, lowercase: bool) -> list[_Fact]:
     """What the first rule that fits says of a clause, and the next one of its topic where that rule allows for it."""
     found: list[_Fact] = []
-    if not english.SELF.search(clause.text):
-        return found
     spoken = words_of(clause.text)
     for rule in rules:
         if rule.triggers and rule.triggers.isdisjoint(spoken):
@@ -218,7 +229,7 @@ def _stated(clause: Clause, rules: Sequence[Rule], said: datetime, lowercase: bo
 def _by_rule(rule: Rule, groups: dict[str, str], clause: Clause, said: datetime, lowercase: bool) -> Iterator[_Fact]:
     words = english.TRAILING.sub("", groups["value"])
     old = english.TRAILING.sub("", groups.get("old", ""))
-    replaces = rule.shape != "deed" or rule.topic == "decision"
+    replaces = rule.shape not in ("deed", "words") or rule.topic == "decision"
     if replaces and not old and (instead := english.INSTEAD.search(words)):
         words, old = words[: instead.start()], instead["old"]
     past, denied = bool(groups.get("past")), bool(groups.get("neg"))
@@ -280,7 +291,7 @@ def _fact(
     if rule.shape == "deed":
         shown, short = _deed(rule, value, verb, when)
     of = key(groups.get("of", ""))
-    slot = rule.slot.format(key=short, of=of, pair="|".join(sorted((short, key(old)))))
+    slot = rule.slot.format(key=short, name=english.VERSION.sub("", short), of=of, pair="|".join(sorted((short, key(old)))))
     says = rule.denies if negative and not past else f"no longer {rule.says}" if past else rule.says
     text = says.format(value=shown, of=groups.get("of", ""), verb=verb.casefold(), old=old).strip()
     if when is not None and rule.shape == "deed":
@@ -336,7 +347,7 @@ def _denied(
         of = (groups or {}).get("of", "")
         yield _Fact(
             topic=topic,
-            slot=slot.format(key=short, of=key(of)),
+            slot=slot.format(key=short, name=english.VERSION.sub("", short), of=key(of)),
             value=short,
             text=says.format(value=value.text, of=of, verb="").strip(),
             polarity="negative",

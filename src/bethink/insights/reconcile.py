@@ -40,7 +40,7 @@ from bethink.messages import lowest_trust
 from bethink.records import Insight
 from bethink.storage.base import Retire
 
-__all__ = ["Changes", "reconcile"]
+__all__ = ["Changes", "reconcile", "trusted_less"]
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -251,6 +251,11 @@ class _Book:
     def _is_put(self, name: str) -> bool:
         before, after = self._before.get(name), self._insights[name]
         return before is None or before.sources != after.sources or (after.current and not before.current)
+
+
+def trusted_less(statement: Insight, head: Insight) -> bool:
+    """Whether a statement may not take the place of another, since it is trusted less."""
+    return _trusted_less(statement, head)
 
 
 # -- one insight ----------------------------------------------------------------------------------------------------------

@@ -12,10 +12,12 @@ from datetime import datetime
 
 from bethink.compaction.extractive import select, shortened, summarise
 from bethink.ids import derived_id
+from bethink.insights.domains.sectioned import beyond
+from bethink.insights.domains.template import ProfileTemplate
 from bethink.insights.extract import extract
 from bethink.insights.offered import offered, with_reason
 from bethink.insights.reconcile import reconcile
-from bethink.insights.retention import beyond, first_hand
+from bethink.insights.retention import first_hand
 from bethink.messages import Message, lowest_trust
 from bethink.records import Insight, Line, Source, Summary
 from bethink.settings import Settings
@@ -70,9 +72,11 @@ def session_summary(
     )
 
 
-def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[Retire, ...]:
-    """What leaves a profile because better ones fill it. It stays in history, and comes back when it is said again. Each
-    subject has a profile of its own.
+def archive(
+    insights: Iterable[Insight], *, now: datetime, settings: Settings, template: ProfileTemplate | None = None
+) -> tuple[Retire, ...]:
+    """What leaves a profile because better ones fill it, or its section of a template. It stays in history, and comes back when
+    it is said again. Each subject has a profile of its own.
 
     What somebody told of another is in nobody's profile, so it neither fills it nor leaves it.
     """
@@ -83,11 +87,15 @@ def archive(insights: Iterable[Insight], *, now: datetime, settings: Settings) -
         Retire(
             record_id=insight.id,
             at=now,
-            reason=f"archived: retention score {score:.3f} is below the {settings.profile_size} kept",
+            reason=f"archived: retention score {score:.3f} is below {_those_kept(template, settings)}",
         )
         for profile in profiles.values()
-        for insight, score in beyond(profile, now=now, settings=settings)
+        for insight, score in beyond(profile, now=now, settings=settings, template=template)
     )
+
+
+def _those_kept(template: ProfileTemplate | None, settings: Settings) -> str:
+    return f"the {settings.profile_size} kept" if template is None else f"those that {template.name} keeps of its section"
 
 
 def _decisions(stated: Sequence[Insight], now: datetime) -> list[Insight]:

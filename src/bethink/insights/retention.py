@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from bethink.records import Insight, Record
 from bethink.settings import Retention, Settings
 
-__all__ = ["beyond", "curve", "exempt", "first_hand", "score", "select_profile"]
+__all__ = ["beyond", "curve", "exempt", "first_hand", "in_slot", "ranked", "score", "select_profile"]
 
 _NO_TIME = timedelta(0)
 
@@ -50,8 +50,17 @@ def curve(insight: Record, *, start: datetime, days: Sequence[int], retention: R
 
 
 def exempt(insight: Insight, retention: Retention = Retention()) -> bool:  # noqa: B008 - a frozen value
-    """Whether it is kept whatever it scores: pinned, or a constraint of health or of the law (`Retention.exempt`)."""
-    return insight.pinned or (insight.topic == "constraint" and insight.slot.partition(":")[0] in retention.exempt)
+    """Whether it is kept whatever it scores: pinned, a constraint of health or of the law (`Retention.exempt`), or in a slot
+    that a template keeps (`Retention.kept`).
+    """
+    if insight.pinned or (insight.topic == "constraint" and insight.slot.partition(":")[0] in retention.exempt):
+        return True
+    return any(in_slot(insight.slot, kept) for kept in retention.kept)
+
+
+def in_slot(slot: str, of: str) -> bool:
+    """Whether a slot is another, or below it: "allergy:nuts" is in "allergy"."""
+    return slot == of or slot.startswith(f"{of}:")
 
 
 def first_hand(insight: Insight) -> bool:
@@ -67,25 +76,26 @@ def select_profile(insights: Iterable[Insight], *, now: datetime, settings: Sett
     Order: exempt ones first, then by score, highest first; equal scores by id. At most `settings.profile_size` of them, or as
     many as are exempt where that is more: a bound on size is no reason to leave out an allergy.
     """
-    ranked = _ranked(insights, now, settings.retention)
-    return ranked[: _bound(ranked, settings)]
+    found = ranked(insights, now, settings.retention)
+    return found[: _bound(found, settings)]
 
 
 def beyond(insights: Iterable[Insight], *, now: datetime, settings: Settings) -> tuple[tuple[Insight, float], ...]:
     """What would be in the profile if it were larger, in the same order: these are to be archived. None is exempt."""
-    ranked = _ranked(insights, now, settings.retention)
-    return ranked[_bound(ranked, settings) :]
+    found = ranked(insights, now, settings.retention)
+    return found[_bound(found, settings) :]
 
 
-def _bound(ranked: tuple[tuple[Insight, float], ...], settings: Settings) -> int:
+def _bound(found: tuple[tuple[Insight, float], ...], settings: Settings) -> int:
     bound = settings.profile_size
     # Those that are exempt come first.
-    while bound < len(ranked) and exempt(ranked[bound][0], settings.retention):
+    while bound < len(found) and exempt(found[bound][0], settings.retention):
         bound += 1
     return bound
 
 
-def _ranked(insights: Iterable[Insight], now: datetime, retention: Retention) -> tuple[tuple[Insight, float], ...]:
+def ranked(insights: Iterable[Insight], now: datetime, retention: Retention) -> tuple[tuple[Insight, float], ...]:
+    """Those of `insights` that are current and trusted, each with its score: exempt ones first, then by score, then by id."""
     scored = [
         (insight, score(insight, now=now, retention=retention))
         for insight in insights

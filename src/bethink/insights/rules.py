@@ -3,75 +3,26 @@
 Patterns see clauses as `clauses.written_out` leaves them: "I am", "do not", no filler in front. A pattern is matched at the
 start of a clause and nearly always begins with "I", "we" or "my"; that is what makes "she said I live in Rome" no residence.
 Precision goes before recall: a fact that was missed is still in the log, a wrong one is believed. The first rule that fits a
-clause decides.
-
-Groups that a rule's pattern may have:
-    value   the answer                       old    the former answer, denied by the same words
-    neg     it is denied                     past   it was so and is no longer
-    of      what the answer is about         verb   the word to tell it with
+clause decides. `rule` has what a rule is.
 """
 
 # ruff: noqa: E501 - a pattern is read whole
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from typing import Literal, TypeAlias
-
-import msgspec
-
 from bethink.insights import english
+from bethink.insights.domains.wordings import WORDINGS
 from bethink.insights.english import any_of
+from bethink.insights.rule import BE as _BE
+from bethink.insights.rule import DO as _DO
+from bethink.insights.rule import MONEY as _MONEY
+from bethink.insights.rule import Rule, Shape
+from bethink.insights.rule import Wording as _Wording
+from bethink.insights.rule import rule as _rule
 from bethink.insights.triggers import triggers
-from bethink.records import Importance, Topic
 
 __all__ = ["RULES", "SPEAKING", "SPOKEN_OF_RULES", "TRIGGERS", "Rule", "Shape"]
 
-Shape: TypeAlias = Literal["thing", "place", "name", "proper", "choice", "deed"]
-
-
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to state one sort of fact.
-
-    Attributes:
-        source: of `pattern`, which is compiled when a clause first needs it and matched at its start.
-        triggers: a clause without one of these words does not match; empty: any may.
-        slot: with `{key}`, the value in its short form, and `{of}`.
-        says, denies: the record's text, with `{value}`, `{of}` and `{verb}`.
-        shape: what its value may look like (see `extract`).
-        many: a list ("peanuts and shellfish") is several facts.
-        dated: only with a time ("yesterday", "in May").
-        spoken_of: also about others ("my wife is allergic to nuts").
-        more: another rule may find something else in the same clause ("a nurse at St. Mary's").
-    """
-
-    source: str
-    triggers: frozenset[str]
-    topic: Topic
-    slot: str
-    says: str
-    denies: str
-    importance: Importance = "medium"
-    shape: Shape = "thing"
-    negative: bool = False
-    many: bool = False
-    dated: bool = False
-    spoken_of: bool = False
-    more: bool = False
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        return _compiled(self.source)
-
-
-@cache
-def _compiled(source: str) -> re.Pattern[str]:
-    return english.pattern(source)
-
-
-_DO = r"(?:I|we) (?:(?P<past>no longer |used to |stopped |quit )|(?P<neg>do not |never |did never |have never )|do )?"
-_BE = r"(?:I|we) (?:am |are |have been |(?P<past>used to be |am no longer |are no longer |was once )|(?P<neg>am not |are not |have never been ))"
 _DIETS = (
     "vegetarian,vegan,pescatarian,pescetarian,flexitarian,carnivore,keto,paleo,halal,kosher,gluten-free,gluten free,dairy-free,plant-based,"
     "low-carb,low carb,low-sodium,low sodium,fruitarian,mediterranean,raw vegan"
@@ -101,41 +52,7 @@ _OCCUPATIONS = (
 )
 _PRAISE = "(?:excellent|great|good|bad|terrible|amazing|big|huge|fast|slow|better|wonderful|fantastic|decent|avid|amateur|aspiring|former|retired|beginner|terrific|careful|safe|heavy|born|natural|closet)"
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_MONEY = r"(?:[$€£¥]\s?\d[\d.,]*\s?(?:k|m|thousand|million)?|\d[\d.,]*\s?(?:k\b)?\s?(?:dollars|euros?|pounds|usd|eur|gbp|bucks|yen|francs|chf))(?: (?:per|a|each) (?:night|month|week|day|year|person))?"
 
-
-def _rule(
-    topic: Topic,
-    slot: str,
-    says: str,
-    denies: str,
-    pattern: str,
-    importance: Importance = "medium",
-    shape: Shape = "thing",
-    *,
-    flags: str = "",
-    needs: str = "",
-) -> Rule:
-    words = flags.split()
-    return Rule(
-        source=pattern,
-        triggers=triggers(pattern) | frozenset(needs.split()),
-        topic=topic,
-        slot=slot,
-        says=says,
-        denies=denies,
-        importance=importance,
-        shape=shape,
-        negative="negative" in words,
-        many="many" in words,
-        dated="dated" in words,
-        spoken_of="spoken_of" in words,
-        more="more" in words,
-    )
-
-
-_Wording: TypeAlias = tuple[Topic, str, str, str]
-"""Topic, slot, and what a rule says and denies."""
 
 _ALLERGY: _Wording = ("constraint", "allergy:{key}", "allergic to {value}", "not allergic to {value}")
 _INTOLERANCE: _Wording = ("constraint", "intolerance:{key}", "{value} intolerant", "not {value} intolerant")
@@ -173,6 +90,8 @@ _OCCASIONS = (
 )
 
 RULES: tuple[Rule, ...] = (
+    # What belongs to one domain is said in more particular words.
+    *WORDINGS,
     # Who somebody is.
     _rule("identity", "name", "name: {value}", "name is not {value}", r"(?:my|the) (?:full |first |real |actual )?name is (?P<neg>not )?(?:actually )?(?P<value>.+)", "high", "name"),
     _rule("identity", "name", "name: {value}", "name is not {value}", r"(?:(?:you can|you may|everyone|people|friends|my friends) )?(?:just )?calls? me (?P<value>.+)", "high", "proper"),
@@ -210,8 +129,8 @@ RULES: tuple[Rule, ...] = (
     _rule(*_INTOLERANCE, rf"{_BE}intolerant (?:to|of) (?P<value>.+)", "high", flags="many spoken_of"),
     _rule(*_MEDICAL, rf"I (?:(?P<neg>do not )|(?P<past>no longer ))?(?:have|suffer from|live with|have been diagnosed with|was diagnosed with|got diagnosed with) (?P<value>{any_of(_ILLNESSES)})\b", "high", "choice", flags="spoken_of", needs="back"),
     _rule("constraint", "medical:{key}", "{value}", "not {value}", rf"{_BE}(?:an? )?(?P<value>{any_of(_CONDITIONS)})\b", "high", "choice", flags="spoken_of"),
-    _rule("constraint", "medical:{key}", "takes {value}", "does not take {value}", r"I (?:(?P<past>no longer |used to |stopped )|(?P<neg>do not ))?(?:take|am taking|taking) (?P<value>\w+)(?: \d+ ?mg)? (?:daily|every (?:day|morning|evening|night)|twice a day|once a day|for my (?:blood pressure|heart|asthma|diabetes|migraines|anxiety|thyroid|depression))\b.*", "high", "choice"),
-    _rule("constraint", "medical:{key}", "on {value}", "not on {value}", rf"{_BE}on (?P<value>blood thinners|antidepressants|insulin|medication|birth control|antibiotics|chemo|chemotherapy|beta blockers|dialysis)\b", "high", "choice", flags="spoken_of"),
+    _rule("constraint", "medication:{key}", "takes {value}", "does not take {value}", r"I (?:(?P<past>no longer |used to |stopped )|(?P<neg>do not ))?(?:take|am taking|taking) (?P<value>\w+)(?: \d+ ?mg)? (?:daily|every (?:day|morning|evening|night)|twice a day|once a day|for my (?:blood pressure|heart|asthma|diabetes|migraines|anxiety|thyroid|depression))\b.*", "high", "choice"),
+    _rule("constraint", "medication:{key}", "on {value}", "not on {value}", rf"{_BE}on (?P<value>blood thinners|antidepressants|insulin|medication|birth control|antibiotics|chemo|chemotherapy|beta blockers|dialysis)\b", "high", "choice", flags="spoken_of"),
     _rule(*_DIET, rf"(?:I|we) (?:have )?(?:switched|changed|gone|went) from (?:being )?(?:an? )?(?P<old>{any_of(_DIETS)}) to (?:being )?(?:an? )?(?P<value>{any_of(_DIETS)})\b", "high", "choice"),
     _rule(*_DIET, rf"{_BE}(?:an? )?(?:on an? )?(?:following an? )?(?P<value>{any_of(_DIETS)})\b(?![ -](?:restaurant|place|food|recipe|cook|chef|blog|options?|curious|ish|friendly|dish|dinner|meal|curry|burger))", "high", "choice", flags="spoken_of"),
     _rule(*_DIET, rf"(?:I|we) (?:(?P<past>no longer |used to |stopped being )|(?P<neg>do not ))?(?:eat|follow|keep|am on|stick to|have been on|went on|started) (?:an? |my )?(?:strict(?:ly)? )?(?P<value>{any_of(_DIETS)})\b(?: diet)?(?![ -](?:restaurant|place|food|recipe|dish|dinner|meal|curry|burger|option))", "high", "choice", flags="spoken_of"),

@@ -3,6 +3,7 @@
 thing    "hiking", "the beach", not "it", "your idea"     place    "Lisbon", "the Netherlands", not "a small town"
 name     up to three words                                proper   the same, with a capital
 choice   whatever the rule's own pattern allowed          deed     what somebody did, does or decided
+words    any words that can be understood alone
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import unicodedata
 import msgspec
 
 from bethink.insights import english
-from bethink.insights.rules import Shape
+from bethink.insights.rule import Shape
 
 __all__ = ["Value", "key", "strip_date", "values"]
 
-_LONGEST = {"thing": 7, "place": 4, "name": 3, "proper": 4, "choice": 8, "deed": 16}
+_LONGEST = {"thing": 7, "place": 4, "name": 3, "proper": 4, "choice": 8, "deed": 16, "words": 16}
 _LOOSE_END = re.compile(r"(?:[\s,]+(?:and|or|with|to|of|for|in|on|at|the|a|an|my|our|but))+$", re.IGNORECASE)
 _ITEM = re.compile(r"\s*,\s*(?:and |or )?|\s+(?:and|or|&)\s+")
 _EDGES = " \t,.;:!?\"'*_()[]-\u2013\u2014\u2026~"
@@ -102,8 +103,9 @@ def _items(words: str, rest: str) -> list[str]:
 
 
 def _continued(rest: str) -> list[str]:
-    """The rest of a list that the clause was cut in: "(hiking,) jazz, and cooking"."""
-    listed = re.match(r"((?:[\w'-]+(?: [\w'-]+)?, )*)(?:and|or) ([\w'-]+(?: [\w'-]+)?)$", rest)
+    """The rest of a list that the clause was cut in: "(hiking,) jazz, and cooking", "(peanuts,) eggs and shellfish"."""
+    item = r"(?!(?:and|or) )[\w'-]+(?: (?!(?:and|or) )[\w'-]+)?"
+    listed = re.match(rf"((?:{item}, )*(?:{item} )?)(?:and|or) ({item})$", rest)
     if listed is None:
         return []
     items = [*(item.strip() for item in listed[1].split(",")), listed[2]]
@@ -112,6 +114,8 @@ def _continued(rest: str) -> list[str]:
 
 def _fits(words: str, shape: Shape, lowercase: bool) -> bool:
     if not words or len(words.split()) > _LONGEST[shape] or not any(character.isalnum() for character in words):
+        return False
+    if words.casefold() in english.DETERMINERS:
         return False
     if shape == "thing":
         return (
@@ -124,6 +128,8 @@ def _fits(words: str, shape: Shape, lowercase: bool) -> bool:
         return not (english.NO_DEED.match(words) or english.POINTING.search(undated) or english.EMPTY.match(undated))
     if shape == "choice":
         return True
+    if shape == "words":
+        return not english.POINTING.search(words)
     first, *others = words.split()
     if shape == "place":
         capital = (words[4:5] if first.casefold() == "the" and others else words[:1]).isupper()

@@ -42,6 +42,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         expires_at: from then on it is not there; None for as long as it is kept.
         replaced_at: when another version took its place; None for the item as it is.
         id: of this version, as `forget(record=...)` takes it.
+        author: the agent who put it; "" for whoever holds the memory.
     """
 
     namespace: Namespace
@@ -53,6 +54,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     replaced_at: datetime | None = None
     id: str = ""
+    author: str = ""
 
 
 class FoundItem(Item, frozen=True, kw_only=True):
@@ -89,4 +91,5 @@ def item_of(namespace: Namespace, version: ItemVersion) -> Item:
         expires_at=version.expires_at,
         replaced_at=version.retired_at,
         id=version.id,
+        author=version.author,
     )

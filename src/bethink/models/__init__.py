@@ -121,8 +121,9 @@ def mismatch(bound: Fingerprint, given: Fingerprint, *, filling: Fingerprint | N
 class Embedder(Protocol):
     """Turns texts into unit vectors.
 
-    It may also say how much it takes (`max_tokens`, `batch_size`; see `EmbedderLimits`), and have an `embed_queries` of the
-    same shape, for a model that wants questions marked as such (see `embed_queries`).
+    It may also say how much it takes (`max_tokens`, `batch_size`; see `EmbedderLimits`), that it runs in this process and
+    tells its fingerprint for nothing (`local`), and have an `embed_queries` of the same shape, for a model that wants questions
+    marked as such (see `embed_queries`).
     """
 
     @property

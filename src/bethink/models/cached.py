@@ -102,6 +102,11 @@ class CachedEmbedder:
         return limits_of(self._embedder).max_tokens
 
     @property
+    def local(self) -> bool:
+        """Whether it says that it runs in this process, so that it may be asked by who must not wait for a server."""
+        return bool(getattr(self._embedder, "local", False))
+
+    @property
     def batch_size(self) -> int:
         return limits_of(self._embedder).batch_size
 

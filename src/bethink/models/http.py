@@ -21,6 +21,7 @@ import ssl
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -30,15 +31,30 @@ import msgspec
 
 from bethink.errors import BethinkError, InvalidInput
 
-__all__ = ["Failure", "JsonClient"]
+__all__ = [
+    "AGAIN",
+    "Failure",
+    "Headers",
+    "JsonClient",
+    "Unsupported",
+    "asked_to_wait",
+    "checked_url",
+    "error_code",
+    "wait_before",
+]
 
-_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Statuses that pass by themselves."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
 _LONGEST_ASKED = 60.0
 """Seconds that a server may ask to wait for; who asks for more is not waited for."""
 _PIECE = 1 << 16
 _MOST_BYTES = 1 << 28
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_UNSUPPORTED = frozenset({400, 404, 415, 422, 501})
+"""How servers refuse what they do not know."""
+_REASON = 1 << 14
+"""Bytes of a refusal that are looked at for its reason."""
 _NEVER_AGAIN = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """429 with one of these does not pass by itself."""
 
@@ -47,6 +63,26 @@ class Failure(Protocol):
     """The sort of error that a client raises: `EmbeddingFailed` or `ModelFailed`."""
 
     def __call__(self, who: str, problem: str, fix: str, /, *, status: int | None = None) -> BethinkError: ...
+
+
+class Headers(Protocol):
+    """Headers of an answer, by names in any case."""
+
+    def get(self, name: str, /) -> str | None: ...
+
+
+class Unsupported(Exception):
+    """A request was refused for something that `post` was told may be the reason.
+
+    Attributes:
+        what: the name of it, a key of `post`'s `doubtful`.
+        failure: the error it is, where there is no other way to ask.
+    """
+
+    def __init__(self, what: str, failure: BethinkError) -> None:
+        super().__init__(what)
+        self.what = what
+        self.failure = failure
 
 
 class _Failed(Exception):
@@ -91,7 +127,7 @@ class JsonClient:
             raise InvalidInput("retries", f"{retries}", "give 0 or more")
         self._who = who
         self._failure = failure
-        self._url = _checked(base_url)
+        self._url = checked_url(base_url)
         self._headers = {**headers, "Content-Type": "application/json", "Accept": "application/json", "User-Agent": "bethink"}
         self._timeout = timeout
         self._retries = retries
@@ -104,27 +140,31 @@ class JsonClient:
     def __repr__(self) -> str:
         return f"JsonClient({self._url.geturl()!r})"
 
-    def post(self, path: str, value: object) -> Any:
+    def post(self, path: str, value: object, *, doubtful: Mapping[str, re.Pattern[bytes]] | None = None) -> Any:
         """The decoded answer to `value`, posted to the base URL and `path`.
+
+        Args:
+            doubtful: what of the request not every server knows, by name, and how a server's refusal mentions it.
 
         Raises:
             BethinkError: of the sort `failure`: it was refused, or not answered as it should be however often it was sent.
+            Unsupported: it was refused, and the refusal mentions what is doubtful.
         """
         body = msgspec.json.encode(value)
         attempt = 0
         while True:
             try:
-                return self._attempt(path, body)
+                return self._attempt(path, body, doubtful or {})
             except _Failed as failed:
                 self._drop()
-                wait = _wait(attempt, failed.wait)
+                wait = wait_before(attempt, failed.wait)
                 if attempt >= self._retries or wait is None:
                     tried = f", tried {attempt + 1} times" if attempt else ""
                     raise self._failure(self._who, failed.problem + tried, failed.fix, status=failed.status) from None
             time.sleep(wait)
             attempt += 1
 
-    def _attempt(self, path: str, body: bytes) -> Any:
+    def _attempt(self, path: str, body: bytes, doubtful: Mapping[str, re.Pattern[bytes]]) -> Any:
         until = time.monotonic() + self._timeout
         fresh = not self._is_open()
         try:
@@ -145,8 +185,8 @@ class JsonClient:
         except (OSError, http.client.HTTPException) as error:
             problem = f"no connection to {self.host} ({type(error).__name__})"
             raise _Failed(problem, "check the base URL, the network and the server") from None
-        if status in _AGAIN or not 200 <= status < 300:
-            self._refuse(status, headers, answer)
+        if status in AGAIN or not 200 <= status < 300:
+            self._refuse(status, headers, answer, doubtful)
         try:
             return msgspec.json.decode(answer)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -175,12 +215,19 @@ class JsonClient:
             self._drop()
         return response.status, response.headers, b"".join(pieces)
 
-    def _refuse(self, status: int, headers: http.client.HTTPMessage, answer: bytes) -> None:
-        code = _code(answer)
+    def _refuse(
+        self, status: int, headers: http.client.HTTPMessage, answer: bytes, doubtful: Mapping[str, re.Pattern[bytes]]
+    ) -> None:
+        code = error_code(_decoded(answer))
         problem = f"HTTP {status} from {self.host}" + (f" ({code})" if code else "")
-        if status in _AGAIN and code not in _NEVER_AGAIN:
-            raise _Failed(problem, "try again later", status=status, wait=_asked(headers))
-        raise self._failure(self._who, problem, _FIXES.get(status, "check the model's name and the base URL"), status=status)
+        if status in AGAIN and code not in _NEVER_AGAIN:
+            raise _Failed(problem, "try again later", status=status, wait=asked_to_wait(headers))
+        fix = _FIXES_OF_CODES.get(code) or _FIXES.get(status, "check the model's name and the base URL")
+        failure = self._failure(self._who, problem, fix, status=status)
+        for what, mentioned in doubtful.items() if status in _UNSUPPORTED else ():
+            if mentioned.search(answer, 0, _REASON):
+                raise Unsupported(what, failure)
+        raise failure
 
     # -- connections ------------------------------------------------------------------------------------------------------
 
@@ -205,9 +252,20 @@ _FIXES = {
     413: "send less at once: a smaller batch_size, or a shorter prompt",
     404: "check the model's name and the base URL",
 }
+_SHORTER = "ask for less at once, or take a model that reads more"
+_FIXES_OF_CODES = {
+    "content_filter": "its content filter refused the prompt; see what it lets through, or take another model",
+    "context_length_exceeded": _SHORTER,
+    "exceed_context_size_error": _SHORTER,
+}
 
 
-def _checked(base_url: str) -> SplitResult:
+def checked_url(base_url: str) -> SplitResult:
+    """The parts of a base URL.
+
+    Raises:
+        InvalidInput: it is no address, or holds more than one.
+    """
     refused = InvalidInput("base_url", "no http or https address", 'give one such as "http://localhost:11434/v1"')
     try:
         url = urlsplit(base_url.strip())
@@ -256,15 +314,21 @@ def _limit(connection: http.client.HTTPConnection, until: float) -> None:
 # -- waiting --------------------------------------------------------------------------------------------------------------
 
 
-def _wait(attempt: int, asked: float | None) -> float | None:
-    """Seconds before the next attempt; None where the server asks for more than is waited."""
+def wait_before(attempt: int, asked: float | None) -> float | None:
+    """Seconds before the attempt after this one, the first being 0; None where the server asks for more than is waited."""
     if asked is not None:
         return asked if asked <= _LONGEST_ASKED else None
     return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**attempt) * (1 - random.random() / 4)  # noqa: S311 - who waits how long is no secret
 
 
-def _asked(headers: http.client.HTTPMessage) -> float | None:
-    """What Retry-After says (RFC 9110, 10.2.3): seconds, or a date; None where it says nothing that can be read."""
+def asked_to_wait(headers: Headers) -> float | None:
+    """What Retry-After says (RFC 9110, 10.2.3): seconds, or a date; None where it says nothing that can be read.
+
+    `retry-after-ms`, which OpenAI and Azure send besides, is more exact.
+    """
+    exact = (headers.get("Retry-After-Ms") or "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", exact):
+        return float(exact) / 1000
     said = (headers.get("Retry-After") or "").strip()
     if re.fullmatch(r"\d{1,9}(\.\d+)?", said):
         return float(said)
@@ -276,11 +340,15 @@ def _asked(headers: http.client.HTTPMessage) -> float | None:
     return max(0.0, (at - datetime.now(timezone.utc)).total_seconds())
 
 
-def _code(answer: bytes) -> str:
-    """The code of an error, such as "insufficient_quota". Never its message, which may quote the key or a text."""
+def error_code(answer: object) -> str:
+    """The code of a decoded error, such as "insufficient_quota". Never its message, which may quote the key or a text."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    told = (error.get("code"), error.get("type")) if isinstance(error, dict) else ()
+    return next((code for code in told if isinstance(code, str) and _CODE.fullmatch(code)), "")
+
+
+def _decoded(answer: bytes) -> object:
     try:
-        error = msgspec.json.decode(answer)["error"]
-        found = error.get("code") or error.get("type")
-    except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
-        return ""
-    return found if isinstance(found, str) and _CODE.fullmatch(found) else ""
+        return msgspec.json.decode(answer)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

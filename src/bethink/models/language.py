@@ -25,17 +25,18 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from bethink.errors import InvalidInput
+from bethink.errors import InvalidInput, ModelFailed
 from bethink.values import check_id
 
 __all__ = [
     "MOST_CALLS",
+    "PLANNED",
     "Answer",
-    "AsyncCallableModel",
+    "AsyncFunction",
     "AsyncGivenModel",
     "AsyncLanguageModel",
     "Call",
-    "CallableModel",
+    "Function",
     "GivenModel",
     "LanguageModel",
     "ModelError",
@@ -43,12 +44,14 @@ __all__ = [
     "Observer",
     "Prompt",
     "Reply",
+    "Said",
     "Usage",
     "arun",
     "as_any_model",
     "as_async_model",
     "as_model",
     "is_async_model",
+    "planned",
     "run",
 ]
 
@@ -69,12 +72,14 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         system: instructions, from bethink and the developer.
         user: the material, delimited and escaped.
         max_tokens: the longest reply of use, in tokens of the caller's counter.
+        schema: a JSON Schema of the wanted answer; servers that can constrain to it do.
     """
 
     purpose: str
     system: str
     user: str
     max_tokens: int
+    schema: dict[str, Any] | None = None
 
     @property
     def text(self) -> str:
@@ -127,12 +132,16 @@ class ModelError(msgspec.Struct, frozen=True):
 
     Attributes:
         reason: `"timeout"` for an answer that did not come in time, else `"error"`.
-        detail: what happened, in a few words: the exception's type and HTTP status. Never its message, which may quote the
-            prompt or a key.
+        detail: what happened, in a few words: the exception's type, and its HTTP status or what bethink says of it. Never the
+            message of others, which may quote the prompt or a key.
     """
 
     reason: Literal["error", "timeout"]
     detail: str = ""
+
+
+PLANNED = ModelError("error", "planned, not asked")
+"""What a dry run sends a step: one that asks several times goes on to its next question."""
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -206,38 +215,13 @@ class AsyncLanguageModel(Protocol):
     async def complete(self, prompt: Prompt) -> Reply: ...
 
 
-class CallableModel:
-    """Any function from text to text, as a `LanguageModel`. It is given the system part and the user part as one text."""
-
-    def __init__(self, function: Callable[[str], str], name: str = "") -> None:
-        self._function = function
-        self.name = _name_of(function, name)
-
-    def complete(self, prompt: Prompt) -> Reply:
-        return Reply(self._function(prompt.text))
-
-    def __repr__(self) -> str:
-        # The function may be a partial that holds a key, so it is not shown.
-        return f"CallableModel({self.name!r})"
-
-
-class AsyncCallableModel:
-    """`CallableModel` for a coroutine function."""
-
-    def __init__(self, function: Callable[[str], Awaitable[str]], name: str = "") -> None:
-        self._function = function
-        self.name = _name_of(function, name)
-
-    async def complete(self, prompt: Prompt) -> Reply:
-        return Reply(await self._function(prompt.text))
-
-    def __repr__(self) -> str:
-        return f"AsyncCallableModel({self.name!r})"
-
-
-GivenModel: TypeAlias = LanguageModel | Callable[[str], str] | str
+Said: TypeAlias = str | Reply | tuple[str, Any]
+"""What a function may return in place of a model: the words, a reply, or the words and what they took (see `functions`)."""
+Function: TypeAlias = Callable[[str], Said] | Callable[[Prompt], Said]
+AsyncFunction: TypeAlias = Callable[[str], Awaitable[Said]] | Callable[[Prompt], Awaitable[Said]]
+GivenModel: TypeAlias = LanguageModel | Function | str
 """What `as_model` takes."""
-AsyncGivenModel: TypeAlias = GivenModel | AsyncLanguageModel | Callable[[str], Awaitable[str]]
+AsyncGivenModel: TypeAlias = GivenModel | AsyncLanguageModel | AsyncFunction
 """What `as_any_model` takes."""
 
 
@@ -245,7 +229,8 @@ def as_model(model: GivenModel, name: str = "") -> LanguageModel:
     """`model` itself if it has `complete`, or the function as a model.
 
     Args:
-        model: a `LanguageModel`, a function from text to text, or a name (`models.named`).
+        model: a `LanguageModel`, a function from a text or a `Prompt` to a text (`models.functions`), or a name
+            (`models.named`).
         name: for a function; its own name when nothing is said.
 
     Raises:
@@ -255,24 +240,28 @@ def as_model(model: GivenModel, name: str = "") -> LanguageModel:
         from bethink.models.named import language_model_named
 
         return language_model_named(model)
-    complete = getattr(model, "complete", None)
+    complete = _complete_of(model)
     if _is_async(complete) or (complete is None and _is_async(model)):
         raise InvalidInput("model", "asynchronous", "pass a synchronous client, or use AsyncMemory")
     if complete is not None:
         _checked_name(getattr(model, "name", None))
         return cast("LanguageModel", model)
-    return CallableModel(_function(model), name)
+    from bethink.models.functions import CallableModel
+
+    return CallableModel(_function(model), _name_of(model, name))
 
 
-def as_async_model(model: AsyncLanguageModel | Callable[[str], Awaitable[str]], name: str = "") -> AsyncLanguageModel:
+def as_async_model(model: AsyncLanguageModel | AsyncFunction, name: str = "") -> AsyncLanguageModel:
     """`as_model` for asynchronous clients and coroutine functions."""
-    complete = getattr(model, "complete", None)
+    complete = _complete_of(model)
     if not (_is_async(complete) or (complete is None and _is_async(model))):
         raise InvalidInput("model", "not asynchronous", "pass an object with `async def complete`, or an `async def` function")
     if complete is not None:
         _checked_name(getattr(model, "name", None))
         return cast("AsyncLanguageModel", model)
-    return AsyncCallableModel(_function(model), name)
+    from bethink.models.functions import AsyncCallableModel
+
+    return AsyncCallableModel(_function(model), _name_of(model, name))
 
 
 def as_any_model(model: AsyncGivenModel, name: str = "") -> LanguageModel | AsyncLanguageModel:
@@ -287,10 +276,20 @@ def is_async_model(model: object) -> bool:
     return _is_async(getattr(model, "complete", model))
 
 
-def _function(model: object) -> Callable[[str], Any]:
+def _complete_of(model: object) -> object:
+    if isinstance(model, type):
+        raise InvalidInput("model", "a class", f"pass an object of it: {model.__name__}(...)")
+    return getattr(model, "complete", None)
+
+
+def _function(model: object) -> Callable[..., Any]:
     if not callable(model):
-        raise InvalidInput("model", f"a {type(model).__name__}", "pass an object with `complete`, or a function of a text")
-    return cast("Callable[[str], Any]", model)
+        raise InvalidInput(
+            "model",
+            f"a {type(model).__name__}",
+            'pass an object with `complete`, a function of a text, or a name: "openai:MODEL"',
+        )
+    return model
 
 
 def _name_of(function: object, name: str) -> str:
@@ -372,6 +371,17 @@ async def arun(
             _tell(observe, found, model.name, started, answer)
             found = _advance(asking, answer)
         return found.value
+
+
+def planned(step: ModelStep[Any], *, calls: int = MOST_CALLS) -> list[Prompt]:
+    """What a step would ask, in order, without a model; at most so many. The step is not started yet, and is closed."""
+    prompts: list[Prompt] = []
+    with closing(step):
+        found = _advance(step, None)
+        while not isinstance(found, _Done) and len(prompts) < calls:
+            prompts.append(found)
+            found = _advance(step, PLANNED)
+    return prompts
 
 
 def _tell(observe: Observer | None, prompt: Prompt, model: str, started: float, answer: Answer) -> None:
@@ -465,5 +475,7 @@ def _failure(error: Exception) -> ModelError:
     kinds = [kind.__name__ for kind in type(error).__mro__]
     # Clients have time-outs of their own (`APITimeoutError`, `ReadTimeout`), and not all of them are a TimeoutError.
     reason: Literal["error", "timeout"] = "timeout" if any("Timeout" in kind for kind in kinds) else "error"
+    if isinstance(error, (InvalidInput, ModelFailed)):
+        return ModelError(reason, f"{kinds[0]}: {error.problem}")
     status = getattr(error, "status_code", None) or getattr(error, "status", None)
     return ModelError(reason, f"{kinds[0]} {status}" if isinstance(status, int) else kinds[0])

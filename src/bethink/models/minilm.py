@@ -97,6 +97,9 @@ class MiniLM:
         MissingExtra: the packages of the extra "minilm" are not there, or hold other files.
     """
 
+    local = True
+    """It runs in this process."""
+
     def __init__(self, *, threads: int = 1) -> None:
         if threads < 1:
             raise InvalidInput("threads", f"{threads}", "use 1 or more")

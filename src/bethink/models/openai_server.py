@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from bethink.errors import InvalidInput
-from bethink.models.http import Failure, JsonClient
+from bethink.models.http import Failure, JsonClient, checked_url
 
 __all__ = ["HOST", "openai_server"]
 
@@ -52,7 +51,7 @@ def _key(api_key: str | None, url: str, *, given: bool) -> str:
     key = (key or "").strip()
     if re.search(r"[^\x21-\x7e]", key):
         raise InvalidInput("api_key", "holds a space, a control character or one that is not ASCII", "give the key alone")
-    if not key and urlsplit(url).hostname == HOST:
+    if not key and checked_url(url).hostname == HOST:
         raise InvalidInput("api_key", "none", "give it as api_key=..., or set OPENAI_API_KEY")
     return key
 

@@ -19,7 +19,7 @@ import msgspec
 from bethink.checkpoints import JSON
 from bethink.errors import InvalidInput
 from bethink.messages import Message, Part, Raw, ToolCall
-from bethink.records import AnyRecord, Episode, Insight, ItemVersion, Line, Node, Proposal, Source, StateEntry, Summary
+from bethink.records import AnyRecord, Episode, Insight, ItemVersion, Line, Node, Note, Proposal, Source, StateEntry, Summary
 from bethink.redaction.kinds import KINDS, Kind
 from bethink.threads import HANDOFF
 
@@ -196,6 +196,9 @@ class Redaction(msgspec.Struct, frozen=True, kw_only=True):
         elif isinstance(changed, Episode):
             fields = {name: self.text(getattr(changed, name)) for name in ("task", "approach", "feedback")}
             changed = replace(changed, **fields)
+        elif isinstance(changed, Note) and changed.claim is not None:
+            fields = {name: self.text(getattr(changed.claim, name)) for name in ("about", "slot", "value", "source")}
+            changed = replace(changed, claim=replace(changed.claim, **fields))
         elif isinstance(changed, Proposal):
             changed = replace(changed, proposed=self.record(changed.proposed))
         elif isinstance(changed, ItemVersion):

@@ -8,6 +8,7 @@ from typing import Literal, overload
 
 import msgspec
 
+from bethink.claims import Contrary
 from bethink.messages import Trust
 from bethink.records import RecordKind
 from bethink.values import Namespace
@@ -64,6 +65,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         tokens: of its line in a context, or of those of its members, with the headings of days that no hit before it has a line
             of; 0 where no budget was given.
         members: what belongs to its turn or session, in order; () where each hit is a unit of its own.
+        author: the agent whose word a record is (see `Record.author`); "" for a message, which has its speaker.
+        disputed_by: facts of the same board that answer its question otherwise.
     """
 
     kind: Literal["message"] | RecordKind
@@ -80,6 +83,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     cut: tuple[int, int] | None = None
     tokens: int = 0
     members: tuple[Member, ...] = ()
+    author: str = ""
+    disputed_by: tuple[Contrary, ...] = ()
 
     @property
     def shown(self) -> str:

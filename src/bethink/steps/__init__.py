@@ -2,7 +2,8 @@
 
     append     formats.from_any -> terms -> store.append
     derive     store.read -> insights.extract -> reconcile -> store.put, with the thread's cursor
-    reflect    derive -> session_summary, archive -> store.put, with the thread's cursor
+    reflect    derive -> session_summary, unstated, archive -> store.put, with the thread's cursor
+    unstated   insights.unstated.sayings -> the embedder -> meant
     recall     embed what waits -> answer
     answer     store.search -> retrieval.rank -> grouping -> packing
     why        answer -> retrieval.why

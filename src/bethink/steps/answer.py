@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
 import msgspec
 
-from bethink.context.items import Item, shown
+from bethink.context.items import Item, as_disputed, shown
 from bethink.engine import Bound, Engine
 from bethink.errors import InvalidInput, NotFound
 from bethink.messages import Message
@@ -20,7 +21,9 @@ from bethink.retrieval.hits import Hit, Member, RecallResult, excerpt
 from bethink.retrieval.packing import SHORTEST, Cost, Passages, packed
 from bethink.retrieval.recall import Looked, Searchable, answer, look, weighed_for
 from bethink.settings import check_choice
+from bethink.steps.authors import with_authors
 from bethink.steps.past import When, past_of, said_by, tip_at
+from bethink.steps.several import search_each, speakers_of_each
 from bethink.storage.base import Filter, Found, InView, Past, Read, Scope, Search, fields_of, passes
 
 __all__ = ["Wanted", "answered", "at_times", "look_for", "most_of", "search_in"]
@@ -55,17 +58,26 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.past is None else self.past.at
 
 
-def at_times(engine: Engine, scope: Scope, wanted: Wanted, asked: When) -> Wanted:
-    """The same, as of a system time, or about a time of the world."""
+def at_times(engine: Engine, scopes: Sequence[Scope], wanted: Wanted, asked: When) -> Wanted:
+    """The same, as of a system time, or about a time of the world, in scopes that have nothing in common."""
     where = wanted.where
     if asked.valid_at is not None:
         said = said_by(asked.valid_at)
         where = said if where is None else where & said
-    return msgspec.structs.replace(wanted, past=past_of(engine, scope, asked), where=where)
+    known = [past_of(engine, scope, asked) for scope in scopes]
+    there = Past(
+        at=asked.as_of,
+        known=tuple([place for each in known for place in each.known]),
+        found=tuple([place for each in known for place in each.found]),
+    )
+    return msgspec.structs.replace(wanted, past=there, where=where)
 
 
-def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted: Wanted) -> Looked:
-    """The search of a recall, among vectors of the space that its own is of; by words alone without one.
+def look_for(
+    engine: Engine, bound: Bound | None, scope: Scope, query: str, wanted: Wanted, beside: Sequence[Scope] = ()
+) -> Looked:
+    """The search of a recall, among vectors of the space that its own is of; by words alone without one. What is found in the
+    scopes `beside` is ranked with the rest.
 
     Raises:
         InvalidInput: `k` or `budget` below 1, a unit that is none, records alone asked for together with messages.
@@ -82,8 +94,8 @@ def look_for(engine: Engine, bound: Bound | None, scope: Scope, query: str, want
     return look(
         query,
         scope=scope,
-        search=partial(search_in, engine, bound),
-        speakers=partial(engine.store.speakers, at=wanted.at),
+        search=search_each(partial(search_in, engine, bound), (scope, *beside)),
+        speakers=speakers_of_each(engine, (scope, *beside), wanted.at),
         embedder=None if bound is None else bound.embedder,
         of_tokens=None if bound is None else bound.of_tokens,
         now=wanted.at or engine.clock.now(),
@@ -127,6 +139,7 @@ def answered(engine: Engine, looked: Looked, wanted: Wanted, *, now: datetime | 
         )
         if not ranked.hits:
             return ranked
+        ranked = with_authors(engine, ranked, now=wanted.past is None)
         if not whole:
             ranked = grouped(ranked, wanted.unit, k=k, turn=lambda hit: _turn(engine, hit, wanted))
         if wanted.budget is None and not wanted.passages:
@@ -149,6 +162,8 @@ def _cost(line: Hit | Member, counter: TokenCounter) -> Cost:
         reason="",
         speaker=line.speaker,
     )
+    if isinstance(line, Hit) and line.author:
+        item = as_disputed(msgspec.structs.replace(item, speaker=line.author), line.disputed_by)
     written = shown(item, counter)
     return Cost(written.tokens, written.heading, written.heading_tokens)
 

@@ -3,6 +3,9 @@ what the context before them showed.
 
 The context of a reply is the newest one after which no user has spoken before the reply, as its receipt says: places in the
 thread, no clocks. What was derived once is never counted again, since it is stored with the move of the cursor past the reply.
+
+What a reply says in other words is found where a session is reflected on (`meant`), since it takes vectors: it is counted with
+the move of that cursor, and is never what the words have been counted for.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ from collections.abc import Sequence
 
 from bethink.context import handle
 from bethink.engine import Engine
-from bethink.insights.citations import cited, used
+from bethink.insights.citations import cited, half_used, near, used, wording
 from bethink.messages import Message
 from bethink.records import Receipt
 from bethink.storage.base import Cite, Get, Read, Scan, Scope
+from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
-__all__ = ["citations"]
+__all__ = ["citations", "meant"]
 
 _LOOKED_AT = 64
 """The most receipts that the contexts of new replies are looked for among, the newest first."""
@@ -51,6 +55,38 @@ def citations(engine: Engine, namespace: Namespace, thread_id: str, messages: Se
         for message in replies
         for record_id in found.get(message.seq, ())
         if message.created_at is not None
+    )
+
+
+def meant(engine: Engine, thread: ThreadInfo, messages: Sequence[Message]) -> tuple[Cite, ...]:
+    """Uses by the replies past a thread's "reflected" cursor that words alone do not show, in order; none without an embedder
+    that thresholds were chosen for.
+
+    Args:
+        messages: of the thread, all of them.
+
+    Raises:
+        EmbeddingFailed: the embedder did.
+    """
+    overlap, nearness = engine.settings.citation_overlap, engine.settings.citation_nearness
+    embedder = None if overlap is None or nearness is None else engine.calibrated
+    new = [message for message in messages if message.seq > thread.reflected_through and message.role == "assistant"]
+    replies = [message for message in new if message.created_at and message.text.strip() and "[mem:" not in message.text]
+    if embedder is None or overlap is None or nearness is None or not replies:
+        return ()
+    between = frozenset([message.seq for message in messages if message.role != "user"])
+    shown = _shown(engine, thread.namespace, thread.thread_id, replies, between)
+    half = {seq: half_used(message.text, shown[seq], threshold=overlap) for message in replies if (seq := message.seq) in shown}
+    asked = [(wording(shown[seq][name]), *said) for seq, some in half.items() for name, said in some.items()]
+    texts = list(dict.fromkeys([text for each in asked for text in each]))
+    if not texts:
+        return ()
+    vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+    return tuple(
+        Cite(name, message.created_at)
+        for message in replies
+        if message.seq in half and message.created_at is not None
+        for name in near(half[message.seq], shown[message.seq], vectors, threshold=nearness)
     )
 
 

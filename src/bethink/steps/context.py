@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from bethink.context import (
     Item,
     Shown,
     Sources,
+    as_disputed,
     compose,
     item_of_message,
     items_of_hit,
@@ -23,6 +25,7 @@ from bethink.context import (
 from bethink.engine import Engine, Known
 from bethink.errors import BudgetError, Conflict, CorruptStore, InvalidInput, LimitExceeded, StoreError
 from bethink.ids import new_id
+from bethink.insights.domains.sectioned import laid_out
 from bethink.insights.retention import select_profile
 from bethink.limits import NO_LIMITS, Limits, budget_within, near
 from bethink.messages import Message, ranges
@@ -117,17 +120,20 @@ def build_context(engine: Engine, namespace: Namespace, thread_id: str, asked: A
                 query=found.query,
             )
         usage = usage_of_turn(engine, found.view, context, receipt)
-        with engine.telemetry.span("store"):
-            _store(engine, namespace, receipt, found.cursor)
+        recorded = engine.may_write(namespace)
+        if recorded:
+            with engine.telemetry.span("store"):
+                _store(engine, namespace, receipt, found.cursor)
         usage = msgspec.structs.replace(usage, seconds=turn.measured())
-        _store_usage(engine, namespace, usage)
+        if recorded:
+            _store_usage(engine, namespace, usage)
         warnings = near(limits, usage)
         engine.telemetry.tell("turn", usage)
         for warning in warnings:
             engine.telemetry.tell("warning", thread_id, warning)
         for problem in turn.without:
             engine.telemetry.tell("without", thread_id, problem)
-    context = msgspec.structs.replace(context, receipt_id=receipt.id, usage=usage, warnings=warnings)
+    context = msgspec.structs.replace(context, receipt_id=receipt.id if recorded else "", usage=usage, warnings=warnings)
     return msgspec.structs.replace(context, without=tuple(turn.without))
 
 
@@ -221,9 +227,9 @@ def _lines(
     known = engine.known(namespace)
     lines = _pinned_lines(engine, known, measure)
     about = [insight for insight in known.current if insight.subject in subjects and not insight.pinned]
-    for insight, score in select_profile(about, now=now, settings=engine.settings):
+    for insight, score, group in _profile(engine, about, now):
         reason = _profile_reason(insight, score)
-        lines.append(engine.lines.of_record(insight, "profile", reason, {"retention": score}, measure))
+        lines.append(engine.lines.of_record(insight, "profile", reason, {"retention": score}, measure, group))
     said = ended_sessions(engine, known.summaries, thread_id)
     lines += [engine.lines.shown(item, measure) for item in with_changes(said, known.changed)]
     recalled: list[Item] = []
@@ -241,6 +247,19 @@ def _lines(
         *folded_lines(engine, view, visible, known.changed, budget, measure),
         *[engine.lines.shown(item, measure) for item in recalled],
     ]
+
+
+def _profile(engine: Engine, about: Sequence[Insight], now: datetime) -> Iterator[tuple[Insight, float, str]]:
+    """What is to be shown of a profile, each with its score and the title of its section, in the order of importance."""
+    template, settings = engine.template, engine.settings
+    if template is None:
+        for insight, score in select_profile(about, now=now, settings=settings):
+            yield insight, score, ""
+        return
+    laid = laid_out(about, template, size=settings.profile_size, now=now, retention=settings.retention)
+    for section, pairs in laid.sections:
+        for insight, score in pairs:
+            yield insight, score, section.shown
 
 
 def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[str, Insight], measure: Measure) -> list[Item]:
@@ -271,7 +290,7 @@ def _recalled_items(engine: Engine, query: str, in_view: InView, known: Mapping[
             )
             items.append(item)
         elif hit.id in records:
-            items += items_of_hit(records[hit.id], reason, hit.scores)
+            items += [as_disputed(item, hit.disputed_by) for item in items_of_hit(records[hit.id], reason, hit.scores)]
     # Lines of a summary fill what room is left: whole, it was passed over where it did not fit.
     return [*[item for item in items if item.index < 0], *[item for item in items if item.index >= 0]]
 

@@ -45,8 +45,11 @@ def derive(
     `view` that is left to the caller, who has something to store anyway and saves a wait for the disk: it gets the cursor to
     move. What the view has read is not read again. What is stored is a change of its own, or `part_of` one.
 
-    With `relaxed`, nothing waits for the disk: the caller is about to store something that does and takes it along.
+    With `relaxed`, nothing waits for the disk: the caller is about to store something that does and takes it along. Where
+    nothing may be written, nothing is drawn.
     """
+    if not engine.may_write(namespace):
+        return None
     held: Cursor | None = None
     scan = Scan(what="threads", scope=Scope(namespace), behind=True, limit=_PAGE)
     while True:
@@ -84,6 +87,7 @@ def _store(engine: Engine, put: Put) -> None:
 def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | None:
     """What is to be stored of a thread's new messages; None if the thread is gone."""
     # Here and not above: compiling the patterns takes longer than all other imports of a Memory together.
+    from bethink.insights.domains.asked import rules_of
     from bethink.insights.extract import extract
     from bethink.insights.state.draw import draw
 
@@ -100,7 +104,7 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
     now = engine.clock.now()
     # Who hands work to a specialist is not the user, and states nothing about one.
     own = new if thread.handed_from is None else ()
-    found = extract(own, thread_id=thread.thread_id, now=now)
+    found = extract(own, thread_id=thread.thread_id, now=now, also=rules_of(engine.template))
     entries = draw(whole, thread_id=thread.thread_id, now=now, after=after, through=through)
     records: tuple[AnyRecord, ...] = entries
     retire: tuple[Retire, ...] = ()
@@ -116,7 +120,9 @@ def _extract(engine: Engine, thread: ThreadInfo, view: View | None) -> Put | Non
         known = engine.insights(thread.namespace)
         changes = reconcile(known, found, now=now)
         records = (*changes.records, *entries)
-        retire = changes.retire + archive(current_after(known, changes), now=now, settings=engine.settings)
+        retire = changes.retire + archive(
+            current_after(known, changes), now=now, settings=engine.settings, template=engine.template
+        )
     return Put(
         namespace=thread.namespace,
         records=records,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bethink.engine import Engine
+from bethink.errors import PermissionDenied
 from bethink.insights.episodes import drawn_episode, outgrown
 from bethink.messages import Message
 from bethink.models.language import Usage
@@ -33,10 +34,20 @@ def store_episode(engine: Engine, namespace: Namespace, episode: Episode, replac
     now = episode.recorded_at
     retire: tuple[Retire, ...] = ()
     if replaces is not None:
+        _check_own(engine, namespace, replaces)
         retire = (Retire(replaces, now, _REPLACED, superseded_by=episode.id),)
     kept = [each for each in current_episodes(engine, namespace) if each.id != replaces]
     retire += outgrown([*kept, episode], now=now, settings=engine.settings)
     return engine.keep(namespace, episode, retire=retire)
+
+
+def _check_own(engine: Engine, namespace: Namespace, record_id: str) -> None:
+    """PermissionDenied if a view would replace what is the word of another agent."""
+    if not engine.agent:
+        return
+    for stored in engine.store.get(Get(scope=Scope(namespace), records=(record_id,))).records:
+        if stored.record.author not in ("", engine.agent):
+            raise PermissionDenied("replace", namespace, f"it is the word of {stored.record.author!r}")
 
 
 def draw_episode(

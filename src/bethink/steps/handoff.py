@@ -105,9 +105,10 @@ def handoffs(engine: Engine, namespace: Namespace, thread_id: str) -> list[Threa
 
 
 def handed_items(engine: Engine, namespace: Namespace, thread_id: str) -> tuple[Item, ...]:
-    """The state of the thread that handed work to this one, as lines for its context; none for any other thread."""
+    """The state of the thread that handed work to this one, as lines for its context; none for any other thread, or for a view
+    that may not read there."""
     parent = parent_of(engine, namespace, thread_id)
-    if parent is None:
+    if parent is None or not engine.may_read(parent[0]):
         return ()
     derive(engine, parent[0])
     return state_items(engine, *parent, f"the state of thread {parent[1]}, which handed this on", frozenset())

@@ -166,6 +166,7 @@ def restore(engine: Engine, namespace: Namespace, item: ItemVersion) -> bool:
         expected_version=version,
         version=item.version,
         created_at=item.created_at,
+        author=item.author,
     )
     try:
         keep(engine, namespace, (change,))

@@ -14,9 +14,8 @@ import msgspec
 from bethink.engine import Engine
 from bethink.errors import InvalidInput, NotFound
 from bethink.insights.differences import Diff, HistoryEntry, chain, difference, story
-from bethink.insights.past import opened, true_at
-from bethink.insights.retention import select_profile
-from bethink.records import AnyRecord, Insight, RecordKind
+from bethink.insights.past import true_at
+from bethink.records import AnyRecord, Insight, Note, RecordKind
 from bethink.storage.base import (
     Compare,
     Filter,
@@ -33,7 +32,7 @@ from bethink.storage.base import (
 from bethink.storage.known import all_as_known
 from bethink.values import Namespace, utc
 
-__all__ = ["NOW", "When", "diff", "history", "past_of", "profile_at", "said_by", "tip_at", "when"]
+__all__ = ["NOW", "When", "diff", "held_at", "history", "notes_at", "past_of", "said_by", "tip_at", "when"]
 
 _KINDS: tuple[RecordKind, ...] = ("note", "insight", "summary", "episode")
 
@@ -88,6 +87,12 @@ def _records_at(
     return all_as_known(records, _versions(engine, scope, since=at), at)
 
 
+def notes_at(engine: Engine, namespace: Namespace, at: datetime) -> list[Note]:
+    """The notes of a namespace as they were known at a system time, whether current or not, oldest first."""
+    known = _records_at(engine, Scope(namespace), at, ("note",))
+    return [each.record for each in known if isinstance(each.record, Note)]
+
+
 def _versions(
     engine: Engine, scope: Scope, *, since: datetime | None = None, record_id: str | None = None
 ) -> list[StoredVersion]:
@@ -99,21 +104,16 @@ def _holds(record: AnyRecord, valid_at: datetime | None) -> bool:
     return record.current if valid_at is None else true_at(record, valid_at)
 
 
-def profile_at(engine: Engine, namespace: Namespace, asked: When, subject: str) -> list[tuple[Insight, float]]:
-    """The profile of a subject at the times asked for: what held then, as it was known, each with its score then.
-
-    The bound and the weights are those of the settings of now. What was true at a time of the world may have been superseded
-    since, and is scored as what is current.
+def held_at(engine: Engine, namespace: Namespace, asked: When, subject: str) -> dict[str, Insight]:
+    """What held of a subject at the times asked for, as it was known, by id. What was true at a time of the world may have been
+    superseded since.
     """
     known = [each.record for each in _records_at(engine, Scope(namespace), asked.as_of, ("insight",))]
-    found = {
+    return {
         record.id: record
         for record in known
         if isinstance(record, Insight) and record.subject == subject and _holds(record, asked.valid_at)
     }
-    now = engine.clock.now() if asked.as_of is None else asked.as_of
-    chosen = select_profile(map(opened, found.values()), now=now, settings=engine.settings)
-    return [(found[insight.id], score) for insight, score in chosen]
 
 
 def past_of(engine: Engine, scope: Scope, asked: When) -> Past:

@@ -5,7 +5,7 @@ All of it is of one space (see `storage.base.spaces`): the one that the engine's
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from bethink.engine import Bound, Engine
@@ -21,18 +21,22 @@ Progress: TypeAlias = Callable[[int], None]
 """Is told each number of vectors that were made."""
 
 
-def recall_from(engine: Engine, scope: Scope, query: str, wanted: Wanted, *, go_on: bool = False) -> RecallResult:
-    """The best answers to a query within a scope, as asked for, or none, with the reason.
+def recall_from(
+    engine: Engine, scope: Scope, query: str, wanted: Wanted, *, go_on: bool = False, beside: Sequence[Scope] = ()
+) -> RecallResult:
+    """The best answers to a query within a scope, as asked for, or none, with the reason; `beside` it, in other scopes that
+    have nothing in common with it.
 
     With `go_on`, an embedder that fails is done without: words alone are searched, and the turn that is being made says so.
     """
 
     def found(bound: Bound | None) -> RecallResult:
-        embed_some(engine, bound, scope)
+        for each in (scope, *beside):
+            embed_some(engine, bound, each)
         return by(bound)
 
     def by(bound: Bound | None) -> RecallResult:
-        return answered(engine, look_for(engine, bound, scope, query, wanted), wanted)
+        return answered(engine, look_for(engine, bound, scope, query, wanted, beside), wanted)
 
     with engine.telemetry.span("recall", namespace=scope.namespace) as span:
         try:
@@ -47,7 +51,9 @@ def recall_from(engine: Engine, scope: Scope, query: str, wanted: Wanted, *, go_
 
 
 def embed_some(engine: Engine, bound: Bound | None, scope: Scope) -> None:
-    """What a recall embeds of what waits: at most `settings.embed_at_recall` units."""
+    """What a recall embeds of what waits: at most `settings.embed_at_recall` units; nothing where nothing may be written."""
+    if not engine.may_write(scope.namespace):
+        return
     with engine.telemetry.span("recall.embed"):
         _embed(engine, bound, scope, limit=engine.settings.embed_at_recall)
 

@@ -12,93 +12,51 @@ changed since is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from inspect import GEN_RUNNING, getgeneratorstate
-from typing import TypeAlias
 
 import msgspec
 
 from bethink.compaction.attempts import attempt_of
 from bethink.compaction.due import Standing, children_of, standings
 from bethink.compaction.model_scores import Judged
-from bethink.compaction.model_summary import Outcome, Written, summarise_lines_with_model, summarise_with_model
+from bethink.compaction.model_summary import Failed, Outcome, Written, summarise_lines_with_model, summarise_with_model
 from bethink.engine import Engine
 from bethink.errors import Conflict, InvalidInput, NotFound
 from bethink.ids import derived_id
-from bethink.limits import Limits
-from bethink.models.language import Call, ModelStep, Usage
+from bethink.insights.model_reflect import reflect_with_model
+from bethink.limits import Budget, Limits
+from bethink.models.language import Call, ModelStep
 from bethink.records import Node
+from bethink.settings import ModelStepName, check_choice
+from bethink.steps.curate import ASKED_STEPS, curating
+from bethink.steps.derive import derive
+from bethink.steps.refine_report import OUT_OF_REACH, Answered, RefineReport, Refining, Step, Tally
 from bethink.steps.score import keep, scoring_step
 from bethink.steps.summaries import covered
 from bethink.steps.usage import Meter
 from bethink.storage.base import Attempt, Read, Refine, Scan, Scope
 from bethink.threads import ThreadInfo
-from bethink.usage import plus
 from bethink.values import Namespace
 
-__all__ = ["Answered", "RefineReport", "Refining", "advance", "asked", "check_model", "refine", "refine_async", "refining"]
+__all__ = [
+    "Answered",
+    "RefineReport",
+    "Refining",
+    "advance",
+    "asked",
+    "check_model",
+    "checked_steps",
+    "refine",
+    "refine_async",
+    "refining",
+    "summary_step",
+]
 
-_OUT_OF_REACH = 3
-"""After so many errors and time-outs in a row the model is taken to be out of reach, and the rest is left for later."""
-
-
-class RefineReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a call of `refine` did, and what it left.
-
-    Attributes:
-        attempts: one for each summary that was asked for, in order; `written` and `failed` are the two sorts of them.
-        overtaken: outcomes that were dropped, since their node had been replaced or something of it been forgotten meanwhile.
-        due: summaries that are left to be asked for now: `limit` was reached, or the model is out of reach.
-        waiting: those that failed lately; the first of them is asked for again at `retry_at`.
-        given_up: those that failed too often. They stay extractive until what they summarise changes.
-        limited: the limit of the language model that was reached (a field of `Limits`): what is due then waits for another day.
-        scored: messages that were given a score (`settings.importance`).
-        unscored: those that are left for another time.
-        score_failure: why the last scores asked for did not come: `"error"`, `"timeout"` or `"unreadable"`; "" if they did.
-        usage: what the calls took, those of outcomes that were dropped included.
-        seconds: how long the calls took.
-    """
-
-    attempts: tuple[Attempt, ...] = ()
-    overtaken: int = 0
-    due: int = 0
-    waiting: int = 0
-    given_up: int = 0
-    retry_at: datetime | None = None
-    limited: str = ""
-    scored: int = 0
-    unscored: int = 0
-    score_failure: str = ""
-    usage: Usage = Usage()
-    seconds: float = 0.0
-
-    @property
-    def written(self) -> tuple[Attempt, ...]:
-        return tuple(attempt for attempt in self.attempts if not attempt.failed)
-
-    @property
-    def failed(self) -> tuple[Attempt, ...]:
-        """Each says why (`reason`, `detail`) and when it is tried again (`retry_at`)."""
-        return tuple(attempt for attempt in self.attempts if attempt.failed)
-
-
-class Answered(msgspec.Struct, frozen=True):
-    """What came of a step, and the calls it took."""
-
-    outcome: Outcome | Judged
-    calls: tuple[Call, ...] = ()
-
-    @property
-    def seconds(self) -> float:
-        return sum(call.seconds for call in self.calls)
-
-
-_Step: TypeAlias = ModelStep[Outcome] | ModelStep[Judged]
-Refining: TypeAlias = Generator[_Step, Answered, RefineReport]
+CURATED = frozenset(ASKED_STEPS)
+"""Steps that are about long-term memory."""
 
 
 # -- drivers --------------------------------------------------------------------------------------------------------------
@@ -112,9 +70,11 @@ def refine(
     below: bool = False,
     limit: int | None = None,
     limits: Limits | None = None,
+    steps: Sequence[ModelStepName] | None = None,
+    budget: Budget | None = None,
 ) -> RefineReport:
     """Ask the model for every summary that is due, in a thread or in all of a namespace; see `Thread.refine`."""
-    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
+    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits, steps=steps, budget=budget)
     with closing(work), engine.telemetry.span("refine", namespace=namespace):
         found = advance(work)
         while not isinstance(found, RefineReport):
@@ -130,11 +90,13 @@ async def refine_async(
     below: bool = False,
     limit: int | None = None,
     limits: Limits | None = None,
+    steps: Sequence[ModelStepName] | None = None,
+    budget: Budget | None = None,
 ) -> RefineReport:
     """`refine` for an event loop: the store is used in worker threads, the model where `Engine.ask_async` asks it."""
     from anyio.to_thread import run_sync
 
-    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits)
+    work = refining(engine, namespace, thread_id, below=below, limit=limit, limits=limits, steps=steps, budget=budget)
     with _ended(work), engine.telemetry.span("refine", namespace=namespace):
         found = await run_sync(partial(advance, work))
         while not isinstance(found, RefineReport):
@@ -155,7 +117,7 @@ def _ended(work: Refining) -> Iterator[None]:
             work.close()
 
 
-def advance(work: Refining, answered: Answered | None = None) -> _Step | RefineReport:
+def advance(work: Refining, answered: Answered | None = None) -> Step | RefineReport:
     """Go on with the work up to the next step, or to its end."""
     try:
         return next(work) if answered is None else work.send(answered)
@@ -164,7 +126,7 @@ def advance(work: Refining, answered: Answered | None = None) -> _Step | RefineR
         return report
 
 
-def asked(engine: Engine, step: _Step) -> Answered:
+def asked(engine: Engine, step: Step) -> Answered:
     """What came of a step with the engine's model."""
     calls: list[Call] = []
     outcome = engine.ask(step, observe=calls.append)
@@ -172,78 +134,6 @@ def asked(engine: Engine, step: _Step) -> Answered:
 
 
 # -- the work -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Tally:
-    """What has been done, and what may be."""
-
-    limit: int | None
-    attempts: list[Attempt] = field(default_factory=list)
-    overtaken: int = 0
-    due: int = 0
-    given_up: int = 0
-    waits: list[datetime] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    seconds: float = 0.0
-    out_of_reach: int = 0
-    limited: str = ""
-    scored: int = 0
-    unscored: int = 0
-    score_failure: str = ""
-    score_again: datetime | None = None
-
-    @property
-    def may_ask(self) -> bool:
-        done = len(self.attempts) + self.overtaken
-        return self.out_of_reach < _OUT_OF_REACH and (self.limit is None or done < self.limit)
-
-    def add(self, attempt: Attempt, kept: bool) -> None:
-        self.usage = plus(self.usage, attempt.usage)
-        self.seconds += attempt.seconds
-        self.out_of_reach = self.out_of_reach + 1 if attempt.reason in ("error", "timeout") else 0
-        if kept:
-            self.attempts.append(attempt)
-        else:
-            self.overtaken += 1
-
-    def drop(self, answered: Answered) -> None:
-        """A step that was cut short: nobody knows what the model would have said."""
-        self.usage = plus(self.usage, *[call.usage for call in answered.calls])
-        self.seconds += answered.seconds
-        self.overtaken += 1
-
-    def add_scores(self, judged: Judged, answered: Answered, *, kept: bool, again: datetime) -> None:
-        """Count what came of asking for scores, which `limit` has nothing to do with."""
-        # Of the calls that were made: a limit may have refused the last one that the step asked for.
-        self.usage = plus(self.usage, *[call.usage for call in answered.calls])
-        self.seconds += answered.seconds
-        self.out_of_reach = self.out_of_reach + 1 if judged.reason in ("error", "timeout") else 0
-        self.scored += len(judged.scores) if kept else 0
-        if judged.reason:
-            self.score_failure, self.score_again = judged.reason, again
-
-    def leave(self, found: tuple[Standing, ...]) -> None:
-        """Count what is left of a thread."""
-        self.due += sum(each.status == "due" for each in found)
-        self.given_up += sum(each.status == "given up" for each in found)
-        self.waits += [each.last.retry_at for each in found if each.status == "waiting" and each.last and each.last.retry_at]
-
-    def report(self) -> RefineReport:
-        return RefineReport(
-            attempts=tuple(self.attempts),
-            overtaken=self.overtaken,
-            due=self.due,
-            waiting=len(self.waits),
-            given_up=self.given_up,
-            retry_at=min([*self.waits, *filter(None, [self.score_again])], default=None),
-            limited=self.limited,
-            scored=self.scored,
-            unscored=self.unscored,
-            score_failure=self.score_failure,
-            usage=self.usage,
-            seconds=self.seconds,
-        )
 
 
 def refining(
@@ -254,8 +144,10 @@ def refining(
     below: bool = False,
     limit: int | None = None,
     limits: Limits | None = None,
+    steps: Sequence[ModelStepName] | None = None,
+    budget: Budget | None = None,
 ) -> Refining:
-    """The work of `refine`, for a driver. Within `limits`, or those of the memory.
+    """The work of `refine`, for a driver. Within `limits`, or those of the memory, and a budget of its own.
 
     Raises:
         InvalidInput: there is no model, or the limit is below 1; when the work begins.
@@ -263,27 +155,62 @@ def refining(
     if limit is not None and limit < 1:
         raise InvalidInput("limit", f"{limit}", "use 1 or more, or leave it out for all that is due")
     model = engine.model_name
-    tally = _Tally(limit)
+    tally = Tally(limit, checked_steps(engine, steps))
     limits = engine.limits if limits is None else limits
+    if budget is not None:
+        limits = msgspec.structs.replace(limits, per_call=budget)
     if thread_id is not None:
-        yield from _thread(engine, namespace, thread_id, model, tally, limits)
-        yield from _scores(engine, namespace, thread_id, model, tally, limits)
+        yield from _all_of(engine, namespace, thread_id, model, tally, limits)
         return tally.report()
     for thread in engine.pages(Scan(what="threads", scope=Scope(namespace, below))):
         assert isinstance(thread, ThreadInfo), "a page holds what was asked for"
-        # A fork may have nodes of its parent beyond what it has folded itself.
-        if thread.folded_through or thread.parent is not None:
-            yield from _thread(engine, thread.namespace, thread.thread_id, model, tally, limits)
-        yield from _scores(engine, thread.namespace, thread.thread_id, model, tally, limits)
+        yield from _all_of(engine, thread.namespace, thread.thread_id, model, tally, limits, thread)
     return tally.report()
 
 
+def checked_steps(engine: Engine, steps: Sequence[ModelStepName] | None) -> tuple[ModelStepName, ...]:
+    """The steps asked for, or those of the settings.
+
+    Raises:
+        InvalidInput: one that there is none of.
+    """
+    if steps is None:
+        return engine.settings.model_steps
+    if isinstance(steps, str):
+        raise InvalidInput("steps", "a string", 'pass a list, such as ["extract"]')
+    for step in steps:
+        check_choice(step, "steps", ModelStepName)
+    return tuple(steps)
+
+
+def _all_of(
+    engine: Engine,
+    namespace: Namespace,
+    thread_id: str,
+    model: str,
+    tally: Tally,
+    limits: Limits,
+    thread: ThreadInfo | None = None,
+) -> Generator[Step, Answered, None]:
+    """Every step, for one thread."""
+    if "summarise" in tally.steps:
+        # A fork may have nodes of its parent beyond what it has folded itself.
+        if thread is None or thread.folded_through or thread.parent is not None:
+            yield from _thread(engine, namespace, thread_id, model, tally, limits)
+        yield from _scores(engine, namespace, thread_id, model, tally, limits)
+    if not CURATED.isdisjoint(tally.steps):
+        # What rules draw is there first: it is what holds where the model fails.
+        derive(engine, namespace)
+        meter = Meter(engine, namespace, thread_id, limits, tally.call)
+        yield from curating(engine, namespace, thread_id, model, tally, meter)
+
+
 def _thread(
-    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
-) -> Generator[_Step, Answered, None]:
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: Tally, limits: Limits
+) -> Generator[Step, Answered, None]:
     # Each at most once in a call, whatever happens to it: one that somebody else keeps changing comes up again and again.
     tried: set[str] = set()
-    meter = Meter(engine, namespace, thread_id, limits)
+    meter = Meter(engine, namespace, thread_id, limits, tally.call)
     tree = Read(namespace=namespace, thread_id=thread_id, limit=0, tree=True)
     while True:
         try:
@@ -299,7 +226,7 @@ def _thread(
             tally.leave(found)
             return
         tried.add(due.key)
-        step = _step(engine, namespace, thread_id, due, transcript.nodes, model)
+        step = summary_step(engine, namespace, thread_id, due, transcript.nodes, model)
         if step is not None:
             answered = yield meter.within(step)
             meter.keep(answered.calls)
@@ -311,17 +238,17 @@ def _thread(
 
 
 def _scores(
-    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: _Tally, limits: Limits
-) -> Generator[_Step, Answered, None]:
+    engine: Engine, namespace: Namespace, thread_id: str, model: str, tally: Tally, limits: Limits
+) -> Generator[Step, Answered, None]:
     """Ask once for the scores of a thread's messages, where a model is to give them."""
     if engine.settings.importance != "model":
         return
     messages, step = scoring_step(engine, namespace, thread_id)
     if step is None:
         return
-    meter = Meter(engine, namespace, thread_id, limits)
+    meter = Meter(engine, namespace, thread_id, limits, tally.call)
     refusal = meter.refusal
-    if refusal is not None or tally.out_of_reach >= _OUT_OF_REACH:
+    if refusal is not None or tally.out_of_reach >= OUT_OF_REACH:
         tally.limited = tally.limited if refusal is None else refusal.limit
         tally.unscored += len(messages)
         return
@@ -337,7 +264,7 @@ def _scores(
     tally.unscored += len(messages) - (len(judged.scores) if kept else 0)
 
 
-def _step(
+def summary_step(
     engine: Engine, namespace: Namespace, thread_id: str, due: Standing, nodes: tuple[Node, ...], model: str
 ) -> ModelStep[Outcome] | None:
     """What the model is to be asked for a node: of its messages, or of the lines of the nodes below it. None where something
@@ -377,7 +304,7 @@ def _settle(
     """Store what came of asking; the attempt, and whether it was kept."""
     now = engine.clock.now()
     outcome, old = answered.outcome, due.node
-    assert not isinstance(outcome, Judged), "a step is answered with what came of it"
+    assert isinstance(outcome, Written | Failed), "a step is answered with what came of it"
     node: Node | None = None
     if isinstance(outcome, Written) and outcome.author == model:
         newest = max((line.at for line in outcome.lines), default=now)
@@ -435,3 +362,9 @@ def check_model(engine: Engine) -> None:
         ).close()
     except InvalidInput as error:
         raise InvalidInput(f"settings.{_SETTING.get(error.field, error.field)}", error.problem, error.fix) from None
+    if "reflect" in settings.model_steps:
+        try:
+            reflect_with_model((), count=engine.counter.count, author=engine.model_name, settings=settings).close()
+        except InvalidInput as error:
+            field = "summary_tokens" if error.field == "limit" else _SETTING.get(error.field, error.field)
+            raise InvalidInput(f"settings.{field}", error.problem, error.fix) from None

@@ -21,14 +21,16 @@ from datetime import datetime, timedelta
 import msgspec
 
 from bethink.engine import Engine
-from bethink.errors import Conflict, InvalidInput, NotFound, ThreadBusy
+from bethink.errors import Conflict, EmbeddingFailed, InvalidInput, NotFound, ThreadBusy
 from bethink.ids import new_id
 from bethink.insights.state.adding import add_up
 from bethink.insights.state.values import Entry
 from bethink.messages import Message
 from bethink.records import AnyRecord, Episode, Insight, Proposal, StateEntry, Summary
-from bethink.steps.derive import derive
-from bethink.storage.base import Acquire, Change, Cursor, Due, Lease, Put, Read, Release, Retire, Scan, Scope
+from bethink.steps import cited
+from bethink.steps.derive import current_after, derive
+from bethink.steps.unstated import unstated
+from bethink.storage.base import Acquire, Change, Cite, Cursor, Due, Lease, Put, Read, Release, Retire, Scan, Scope
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace
 
@@ -38,6 +40,7 @@ __all__ = [
     "due_threads",
     "end_idle",
     "former_of",
+    "former_summary",
     "reflect",
     "reflect_due",
     "reflect_if_long",
@@ -95,6 +98,9 @@ def reflect(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | N
         except (Conflict, NotFound):
             # Another process ended it first, or something of it was forgotten meanwhile: look again.
             continue
+        if engine.settings.model_steps != ("summarise",):
+            # There is something to ask a model for, now that the session is whole.
+            engine.notice(namespace, thread_id, folded=True)
         drawn = (record.proposed if isinstance(record, Proposal) else record for record in put.records)
         return next((record for record in drawn if isinstance(record, Summary)), None)
     raise Conflict(f"thread {thread_id!r} is being ended by somebody else — call end() again")
@@ -112,15 +118,25 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
         messages, thread_id=thread_id, through=through, now=now, settings=settings, count=engine.counter.count
     )
     episode = draw_episode(engine, namespace, thread_id, messages, through=through, now=now)
+    meant = unstated(engine, thread, messages)
+    uses = cited.meant(engine, thread, messages)
     if settings.review:
-        from bethink.insights.proposing import proposal_of
+        from bethink.insights.proposing import proposal_of, proposals
 
         proposed = [proposal_of(each, now=now) for each in (summary, episode) if each is not None]
-        return _put(namespace, thread, proposed, (), now)
-    # Not what `Engine.known` holds: that would read all of history once more, since what was drawn has changed the records.
-    insights = [record for record in engine.current(namespace, "insight") if isinstance(record, Insight)]
-    retire = archive(insights, now=now, settings=settings)
+        more = proposals(engine.insights(namespace), meant, now=now) if meant else ()
+        return _put(namespace, thread, [*more, *proposed], (), now, uses)
     records: list[AnyRecord] = []
+    if meant:
+        from bethink.insights.reconcile import reconcile
+
+        changes = reconcile(known := engine.insights(namespace), meant, now=now)
+        records += changes.records
+        retire = changes.retire + archive(current_after(known, changes), now=now, settings=settings, template=engine.template)
+    else:
+        # Not what `Engine.known` holds: that would read all of history once more, since what was drawn has changed the records.
+        insights = [record for record in engine.current(namespace, "insight") if isinstance(record, Insight)]
+        retire = archive(insights, now=now, settings=settings, template=engine.template)
     if summary is not None:
         records.append(summary)
         retire += replaced(_former(engine, namespace, thread_id), summary, now)
@@ -134,16 +150,22 @@ def _result(engine: Engine, namespace: Namespace, thread: ThreadInfo, messages: 
         gone = {episode.id, *[each.id for each in drawn]}
         kept = [each for each in current_episodes(engine, namespace) if each.id not in gone]
         retire += outgrown([*kept, episode], now=now, settings=settings)
-    return _put(namespace, thread, records, retire, now)
+    return _put(namespace, thread, records, retire, now, uses)
 
 
 def _put(
-    namespace: Namespace, thread: ThreadInfo, records: Sequence[AnyRecord], retire: tuple[Retire, ...], now: datetime
+    namespace: Namespace,
+    thread: ThreadInfo,
+    records: Sequence[AnyRecord],
+    retire: tuple[Retire, ...],
+    now: datetime,
+    uses: tuple[Cite, ...],
 ) -> Put:
     return Put(
         namespace=namespace,
         records=tuple(records),
         retire=retire,
+        cite=uses,
         cursor=Cursor(thread.thread_id, "reflected", thread.reflected_through, thread.tip),
         at=now,
     )
@@ -160,6 +182,11 @@ def former_of(engine: Engine, namespace: Namespace, of: Summary | Episode) -> li
     """What is current of the same sort, as it was drawn of the same thread."""
     look = _former if isinstance(of, Summary) else _drawn
     return list(look(engine, namespace, of.thread_id))
+
+
+def former_summary(engine: Engine, namespace: Namespace, thread_id: str) -> Summary | None:
+    """The current summary of a thread, if it has one."""
+    return next(_former(engine, namespace, thread_id), None)
 
 
 def _former(engine: Engine, namespace: Namespace, thread_id: str) -> Iterator[Summary]:
@@ -222,7 +249,7 @@ def end_idle(engine: Engine, namespace: Namespace) -> None:
     Cost: a look at the threads that are not ended, and of at most `_AT_ONCE` the end.
     """
     after = engine.settings.reflect_after
-    if after is not None:
+    if after is not None and engine.may_write(namespace):
         scan = Scan(what="threads", scope=Scope(namespace), due=_due(engine, after, None), newest=True, limit=_AT_ONCE)
         for thread in _in_time(engine.store.scan(scan).items):
             _reflect_alone(engine, thread)
@@ -231,7 +258,7 @@ def end_idle(engine: Engine, namespace: Namespace) -> None:
 def reflect_if_long(engine: Engine, thread: ThreadInfo) -> None:
     """Reflect on a thread if so many messages have come since the last time (`settings.reflect_every`)."""
     every = engine.settings.reflect_every
-    if every is not None and thread.tip - thread.reflected_through >= every:
+    if every is not None and engine.may_write(thread.namespace) and thread.tip - thread.reflected_through >= every:
         _reflect_alone(engine, thread)
 
 
@@ -288,7 +315,7 @@ def _in_time(items: Iterable[object]) -> list[ThreadInfo]:
 
 def _reflect_alone(engine: Engine, thread: ThreadInfo) -> bool:
     """Reflect under a lease; False where that is not to be done any more: somebody else does it or has done it, or the thread
-    is gone."""
+    is gone; or not yet, since the embedder failed: then it stays due."""
     lease = _leased(engine, thread)
     if lease is None:
         return False
@@ -298,7 +325,7 @@ def _reflect_alone(engine: Engine, thread: ThreadInfo) -> bool:
             return False
         with engine.telemetry.span("end", namespace=thread.namespace, thread_id=thread.thread_id):
             reflect(engine, thread.namespace, thread.thread_id)
-    except (Conflict, NotFound):
+    except (Conflict, NotFound, EmbeddingFailed):
         return False
     finally:
         engine.store.release(Release(lease))

@@ -23,6 +23,7 @@ def replay(engine: Engine, namespace: Namespace, receipt_id: str) -> Context:
     receipt = receipts[0]
     ids = {kind: tuple(line.id for line in receipt.lines if line.of == kind) for kind in ("message", "record", "node")}
     ids["record"] += tuple(line.changed_by for line in receipt.lines if line.changed_by)
+    ids["record"] += tuple(other for line in receipt.lines for other in line.disputed_by)
     fetched = engine.store.get(Get(scope=scope, messages=ids["message"], records=ids["record"], nodes=ids["node"]))
     records = {stored.record.id: stored.record for stored in fetched.records}
     parent = parent_of(engine, namespace, receipt.thread_id)

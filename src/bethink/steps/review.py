@@ -42,7 +42,9 @@ def approve(engine: Engine, namespace: Namespace, ids: Sequence[str]) -> list[An
         known = engine.insights(namespace)
         changes = approving(known, waiting, now=now)
         summaries, retire = _summaries(engine, namespace, waiting, now)
-        retire += changes.retire + archive(current_after(known, changes), now=now, settings=engine.settings)
+        retire += changes.retire + archive(
+            current_after(known, changes), now=now, settings=engine.settings, template=engine.template
+        )
         put = Put(
             namespace=namespace,
             at=now,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
 from typing import TypeVar
@@ -17,17 +18,17 @@ from typing import TypeVar
 from bethink.context import Context
 from bethink.engine import Engine
 from bethink.errors import LimitExceeded
-from bethink.limits import Limits, crossed, day_of, model_limit
+from bethink.limits import Limits, budget_limit, crossed, day_of, model_limit
 from bethink.messages import Message
-from bethink.models.language import Answer, Call, ModelError, ModelStep, Usage
+from bethink.models.language import Answer, Call, ModelError, ModelStep, Prompt, Usage
 from bethink.models.measure import Measure
 from bethink.records import Receipt
 from bethink.steps.view import View
 from bethink.storage.base import Put, Read, Scan, Scope
-from bethink.usage import Counted, ModelCall, TurnUsage, UsageReport, report, together
+from bethink.usage import Counted, ModelCall, TurnUsage, UsageReport, plus, report, together
 from bethink.values import Namespace
 
-__all__ = ["Meter", "usage_of", "usage_of_turn"]
+__all__ = ["Meter", "Spent", "usage_of", "usage_of_turn"]
 
 T = TypeVar("T")
 
@@ -140,6 +141,13 @@ def _calls(engine: Engine, scope: Scope, thread_id: str | None, since: datetime 
         yield item
 
 
+@dataclass
+class Spent:
+    """What one call of `refine` has taken, over all of its threads."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
 class Meter:
     """What a language model is asked for one thread: says when a limit forbids the next call, and keeps the calls.
 
@@ -151,22 +159,46 @@ class Meter:
     What others spend meanwhile, in this process or another, the next meter sees.
     """
 
-    def __init__(self, engine: Engine, namespace: Namespace, thread_id: str, limits: Limits) -> None:
+    def __init__(self, engine: Engine, namespace: Namespace, thread_id: str, limits: Limits, call: Spent | None = None) -> None:
         self._engine = engine
         self._namespace = namespace
         self._thread_id = thread_id
         self._limits = limits
+        self._budgets = limits.budgets
         self._spent = Usage()
+        self._call = call or Spent()
+        # What was spent before this meter, by the budget that it counts for.
+        self._before = {"per_call": Usage(), "per_thread": Usage(), "per_day": Usage()}
+        self._since = Usage()
+        self._refusal: LimitExceeded | None = None
         self.refused = False
         """Whether a step was refused a call."""
+        today = day_of(engine.clock.now())
         if limits.of_models:
-            today = day_of(engine.clock.now())
             self._spent = together(_calls(engine, Scope(namespace), thread_id, since=today))
+        if "per_thread" in self._budgets:
+            self._before["per_thread"] = together(_calls(engine, Scope(namespace), thread_id))
+        if "per_day" in self._budgets:
+            self._before["per_day"] = together(_calls(engine, Scope(namespace), None, since=today))
 
     @property
     def refusal(self) -> LimitExceeded | None:
-        """Why the model may not be asked again today; None while it may."""
-        return model_limit(self._limits, self._spent)
+        """Why the model may not be asked again, today or in this call; None while it may."""
+        return self._refusal or self._forbids(0)
+
+    def _forbids(self, tokens: int) -> LimitExceeded | None:
+        """The limit that forbids a call of so many tokens at most."""
+        reached = model_limit(self._limits, self._spent)
+        for name, budget in self._budgets.items():
+            spent = self._call.usage if name == "per_call" else plus(self._before[name], self._since)
+            reached = reached or budget_limit(name, budget, spent, tokens=tokens)
+        return reached
+
+    def _most(self, prompt: Prompt) -> int:
+        """Tokens that a call may take, where a budget asks for it."""
+        if all(budget.max_tokens is None for budget in self._budgets.values()):
+            return 0
+        return self._engine.counter.count(prompt.text) + prompt.max_tokens
 
     def within(self, step: ModelStep[T]) -> ModelStep[T]:
         """The step, whose questions are answered with a `ModelError` once a limit is reached: the model does not hear them."""
@@ -178,12 +210,14 @@ class Meter:
                 except StopIteration as done:
                     found: T = done.value
                     return found
-                if (refusal := self.refusal) is not None:
-                    self.refused = True
+                if (refusal := self._forbids(self._most(prompt))) is not None:
+                    self.refused, self._refusal = True, refusal
                     answer = ModelError("error", f"limits.{refusal.limit} reached")
                     continue
                 answer = yield prompt
                 before, self._spent = self._spent, self._spent.plus(answer)
+                self._since = self._since.plus(answer)
+                self._call.usage = self._call.usage.plus(answer)
                 for warning in crossed(self._limits, before, self._spent):
                     self._engine.telemetry.tell("warning", self._thread_id, warning)
 

@@ -87,6 +87,17 @@ def _beside_the_folded(
                 engine.notice(namespace, thread_id, folded=False)
             recent = _with_older(engine, transcript, planned.keep, planned.again, sight.size)
             return _view(engine, sight, transcript, thread.folded_through, recent, transcript.nodes)
+        if not engine.may_write(namespace):
+            # What a fold would leave, unstored.
+            made = _folded(engine, transcript, planned)
+            children = {child for node in made for child in node.children}
+            roots = tuple(
+                sorted(
+                    [node for node in (*transcript.nodes, *made) if node.id not in children],
+                    key=lambda node: (node.first_seq, node.id),
+                )
+            )
+            return _view(engine, sight, transcript, thread.folded_through, planned.keep, roots)
         with engine.telemetry.span("view.fold", messages=sum(len(group.messages) for group in planned.fold)):
             try:
                 _fold(engine, transcript, planned)
@@ -100,12 +111,12 @@ def _beside_the_folded(
     raise Conflict(f"thread {thread_id!r} changes faster than it can be folded — call context() again")
 
 
-def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
+def _folded(engine: Engine, transcript: Transcript, planned: Plan) -> tuple[Node, ...]:
     # Here and not above: its patterns are not compiled by who folds nothing.
     from bethink.compaction.fold import fold
 
     thread = transcript.thread
-    nodes = fold(
+    return fold(
         planned.fold,
         transcript.nodes,
         namespace=thread.namespace,
@@ -114,6 +125,10 @@ def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
         settings=engine.settings,
         count=engine.counter.count,
     )
+
+
+def _fold(engine: Engine, transcript: Transcript, planned: Plan) -> None:
+    thread, nodes = transcript.thread, _folded(engine, transcript, planned)
     engine.store.fold(
         Fold(
             namespace=thread.namespace,
@@ -134,6 +149,8 @@ def _newest(engine: Engine, namespace: Namespace, thread_id: str, budget: int, p
         try:
             transcript = engine.store.read(read)
         except NotFound:
+            if not engine.may_write(namespace):
+                raise
             append(engine, namespace, thread_id, ())
             continue
         sight = _Sight(engine.settings, measure, budget, policy, talk_of(transcript, measure))
@@ -253,6 +270,8 @@ def _unfolded(engine: Engine, namespace: Namespace, thread_id: str, measure: Mea
     try:
         transcript = engine.store.read(read)
     except NotFound:
+        if not engine.may_write(namespace):
+            raise
         # A context before the first message: the start of a session, with what earlier ones left.
         append(engine, namespace, thread_id, ())
         transcript = engine.store.read(read)

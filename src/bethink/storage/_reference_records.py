@@ -9,6 +9,7 @@ import msgspec
 
 from bethink.errors import Conflict, NotFound
 from bethink.records import AnyRecord, Episode, StateEntry, Summary
+from bethink.storage._reference_asked import keep_asked
 from bethink.storage._reference_spaces import is_filling
 from bethink.storage._reference_state import Row, State, Unit, in_scope, rows
 from bethink.storage.base import (
@@ -23,6 +24,7 @@ from bethink.storage.base import (
     Scope,
     StoredMessage,
     StoredRecord,
+    Weigh,
     restored,
 )
 from bethink.storage.derive import refuse_item, repinned, terms_of
@@ -39,6 +41,8 @@ def put(state: State, request: Put) -> None:
         _move(state, request.namespace, request.cursor)
     if request.at_revision not in (None, state.revision):
         raise Conflict("the records of the namespace have changed — read them and try again", actual=state.revision)
+    for ask in request.asked:
+        keep_asked(state, request.namespace, ask)
     _put_records(state, request)
     if request.receipt is not None:
         key = (request.namespace, request.receipt.id)
@@ -64,6 +68,8 @@ def _put_records(state: State, request: Put) -> None:
         _restore(state, request, restore)
     for retire in request.retire:
         _retire(state, request, retire)
+    for weigh in request.weigh:
+        _weigh(state, request, weigh)
     for cite in request.cite:
         _cite(state, request, cite)
     for pin in request.pin:
@@ -145,6 +151,14 @@ def _retire(state: State, request: Put, retire: Retire) -> None:
         closed = replace(record, retired_at=retire.at, reason=retire.reason, superseded_by=retire.superseded_by)
         closed = closed if retire.valid_to is None else replace(closed, valid_to=retire.valid_to)
         state.change_record(request.namespace, closed, request)
+
+
+def _weigh(state: State, request: Put, weigh: Weigh) -> None:
+    record = state.record(request.namespace, weigh.record_id)
+    refuse_item(record)
+    weighed = replace(record, importance=weigh.importance)
+    if weighed != record:
+        state.change_record(request.namespace, weighed, request)
 
 
 def _cite(state: State, request: Put, cite: Cite) -> None:

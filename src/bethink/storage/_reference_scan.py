@@ -16,6 +16,7 @@ from bethink.storage._reference_search import unit_text
 from bethink.storage._reference_spaces import is_filling, vector_of
 from bethink.storage._reference_state import State, Thread, Unit, current_nodes, in_scope, rows
 from bethink.storage.base import (
+    Asked,
     Change,
     Due,
     ForgottenCount,
@@ -120,6 +121,13 @@ def _calls(state: State, request: Scan) -> Iterator[tuple[Position, ModelCall]]:
             yield (number, 0), call
 
 
+def _asked(state: State, request: Scan) -> Iterator[tuple[Position, Asked]]:
+    for thread in rows(state.threads, request.scope):
+        if request.thread_id in (None, thread.value.info.thread_id):
+            for row in thread.value.asked:
+                yield (row.number, 0), row.value
+
+
 def _checkpoints(state: State, request: Scan) -> Iterator[tuple[Position, CheckpointInfo]]:
     for thread in rows(state.threads, request.scope):
         if request.thread_id in (None, thread.value.info.thread_id):
@@ -172,6 +180,7 @@ _ITEMS: dict[str, Callable[[State, Scan], Iterable[tuple[Position, Any]]]] = {
     "checkpoints": _checkpoints,
     "usage": _usage,
     "model calls": _calls,
+    "asked": _asked,
     "versions": _versions,
     "changes": _changes,
     "forgotten": _forgotten,

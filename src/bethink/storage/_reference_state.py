@@ -22,7 +22,7 @@ from bethink.marks import Scored, Tiered
 from bethink.messages import Message
 from bethink.models import Fingerprint
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Attempt, Change, ForgottenCount, Lease, Put, Scope, Version, version_of
+from bethink.storage.base import Asked, Attempt, Change, ForgottenCount, Lease, Put, Scope, Version, version_of
 from bethink.threads import CallState, ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -70,6 +70,8 @@ class Thread(msgspec.Struct, frozen=True):
     tiers: dict[int, Tiered] = msgspec.field(default_factory=dict)
     scores: dict[int, Scored] = msgspec.field(default_factory=dict)
     """Tiers and scores beside messages, by seq. Never changed in place."""
+    asked: tuple[Row[Asked], ...] = ()
+    """What came of asking a model, in the order of the first attempts."""
     stored: dict[int, datetime] = msgspec.field(default_factory=dict)
     """When each message was stored, by seq. Never changed in place."""
 

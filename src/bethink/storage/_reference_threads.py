@@ -8,6 +8,7 @@ from bethink.errors import Conflict, InvalidInput
 from bethink.marks import is_pinned
 from bethink.messages import Message, same_message
 from bethink.records import StateEntry
+from bethink.storage._reference_asked import asked_of_fork
 from bethink.storage._reference_checkpoints import forked
 from bethink.storage._reference_marks import marks_within
 from bethink.storage._reference_nodes import top_nodes, tree
@@ -111,7 +112,8 @@ def _forked(state: State, request: Append) -> Thread:
     attempts = attempts_at(nodes, parent.attempts)
     # As in a copy, and no earlier than the fork: see `_reference_search.stored_by`.
     stored = {seq: at for seq, at in parent.stored.items() if seq <= point.seq}
-    fork = Thread(info, shared, nodes, forked(state, parent, request), attempts, stored=stored)
+    asked = asked_of_fork(state, parent, point.seq, request.thread_id)
+    fork = Thread(info, shared, nodes, forked(state, parent, request), attempts, stored=stored, asked=asked)
     return marks_within(fork, parent, point.seq)
 
 

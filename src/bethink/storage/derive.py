@@ -6,6 +6,7 @@
     thread  ─▶ source of a record  rehomed
     entry of a state ─▶ episode    made_of
     fork    ─▶ entry of a state    states_within
+            ─▶ what was asked      asked_within
 
 One rule runs through all of them: a text that rests on a forgotten message goes whole, however many other messages it also
 rests on, since nobody can say which of its words came from which. What remains was worded by others.
@@ -48,8 +49,10 @@ from bethink.records import (
     StateEntry,
     Summary,
 )
+from bethink.storage.base import Asked
 
 __all__ = [
+    "asked_within",
     "made_of",
     "node_without",
     "nodes_within",
@@ -175,8 +178,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     """The record without some of its sources; None when it had sources and has none left.
 
     A note or insight takes the wording of the newest source that remains; a summary is rebuilt from its lines; an entry of a
-    state, and an episode, goes with the first of its sources; a proposal is left with what is left of what it proposes. Trust
-    stays: it is the lowest of all that ever led to the record, and forgetting must not raise it.
+    state, an episode, and a summary that a model wrote goes with the first of its sources; a proposal is left with what is left
+    of what it proposes. Trust stays: it is the lowest of all that ever led to the record, and forgetting must not raise it.
 
     Args:
         gone: `(thread_id, message_id)` of the messages that go from the record's namespace. Pass a set.
@@ -190,6 +193,8 @@ def record_without(record: AnyRecord, gone: Collection[tuple[str, str]]) -> AnyR
     if isinstance(record, Proposal):
         return _proposing(record, record_without(record.proposed, gone))
     if isinstance(record, Summary):
+        if record.author and sources != record.sources:
+            return None
         left = summary_without(record, {message_id for thread_id, message_id in gone if thread_id == record.thread_id})
         return left if left is None or sources == left.sources else replace(left, sources=sources)
     if sources == record.sources:
@@ -252,27 +257,35 @@ def _proposing(proposal: Proposal, left: AnyRecord | None) -> Proposal | None:
 def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple[AnyRecord, ...]:
     """Records whose successor was removed, as they stand afterwards, ordered by id.
 
-    An orphan becomes current again unless another record stands for the same subject and slot: one that is current, or one that
-    began later and was archived. Then that one is named as its successor. Of several orphans of one slot the newest (by
-    `recorded_at`, then id) comes back.
+    An orphan becomes current again unless another record holds its place, which is the subject and slot of an insight, the
+    thread of a summary, or the author and question of a fact on a board: one that is current, or an insight that began later
+    and was archived. Then that one is named as its successor. Of several orphans of one place the newest (by `recorded_at`,
+    then id) comes back.
 
     Args:
         orphans: the records that remain, of one namespace, whose `superseded_by` names a removed record.
-        others: the records of that namespace that remain and that nothing took the place of; only insights among them matter.
+        others: the records of that namespace that remain and that nothing took the place of; only insights, summaries and
+            notes with a claim among them matter.
     """
-    current: dict[tuple[str, str], str] = {}
-    archived: dict[tuple[str, str], Insight] = {}
+    current: dict[tuple[str, ...], str] = {}
+    archived: dict[tuple[str, ...], Insight] = {}
     for record in others:
-        if isinstance(record, Insight) and record.current:
-            current[record.subject, record.slot] = record.id
-        elif isinstance(record, Insight) and record.archived:
-            archived[record.subject, record.slot] = max(record, archived.get((record.subject, record.slot), record), key=_began)
+        place = _place(record)
+        if place is not None and record.current:
+            current[place] = record.id
+        elif place is not None and isinstance(record, Insight) and record.archived:
+            archived[place] = max(record, archived.get(place, record), key=_began)
     found: list[AnyRecord] = []
     for orphan in sorted(orphans, key=lambda record: (record.recorded_at, record.id), reverse=True):
-        if isinstance(orphan, Insight):
-            place = orphan.subject, orphan.slot
+        place = _place(orphan)
+        if place is not None:
             holder = current.get(place)
-            if holder is None and place in archived and _began(archived[place]) > _began(orphan):
+            if (
+                holder is None
+                and isinstance(orphan, Insight)
+                and place in archived
+                and _began(archived[place]) > _began(orphan)
+            ):
                 holder = archived[place].id
             if holder is not None:
                 found.append(replace(orphan, superseded_by=holder))
@@ -280,6 +293,17 @@ def reopened(orphans: Iterable[AnyRecord], others: Iterable[AnyRecord]) -> tuple
             current[place] = orphan.id
         found.append(replace(orphan, retired_at=None, superseded_by=None, reason="", valid_to=None))
     return tuple(sorted(found, key=lambda record: record.id))
+
+
+def _place(record: AnyRecord) -> tuple[str, ...] | None:
+    """What at most one current record of a namespace holds: a subject's slot, a thread's summary, an author's answer."""
+    if isinstance(record, Insight):
+        return "slot", record.subject, record.slot
+    if isinstance(record, Summary):
+        return "summary", record.thread_id
+    if isinstance(record, Note) and record.claim is not None and record.claim.question is not None:
+        return "claim", record.author, *record.claim.question
+    return None
 
 
 def _began(insight: Insight) -> tuple[datetime, str]:
@@ -372,6 +396,18 @@ def states_within(entries: Iterable[StateEntry], seq: int, fork_id: str) -> tupl
             sources=tuple(replace(source, thread_id=fork_id) for source in entry.sources),
         )
         for entry in given
+    )
+
+
+def asked_within(asked: Iterable[Asked], seq: int, fork_id: str) -> tuple[Asked, ...]:
+    """What a fork at `seq` takes over of what a model was asked for its parent, in the order given.
+
+    That is what succeeded, as far as it is about messages that the fork has too.
+    """
+    return tuple(
+        replace(each, thread_id=fork_id, through=min(each.through, seq))
+        for each in asked
+        if each.first <= seq and not each.failed
     )
 
 

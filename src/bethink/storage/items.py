@@ -102,7 +102,7 @@ def _version(change: ItemChange, value: dict[str, Any], found: ItemVersion | Non
     return ItemVersion(
         id=change.id,
         text=change.text,
-        trust="user",
+        trust="assistant" if change.author else "user",
         recorded_at=put_at,
         key=change.key,
         value=value,
@@ -110,6 +110,7 @@ def _version(change: ItemChange, value: dict[str, Any], found: ItemVersion | Non
         version=change.version or (1 if found is None else found.version + 1),
         ttl=change.ttl,
         expires_at=change.expires_at or (None if change.ttl is None else put_at + change.ttl),
+        author=change.author,
     )
 
 

@@ -9,6 +9,7 @@
       _reference_nodes          summary nodes folded and refined
       _reference_search         what search finds, and its statistics
       _reference_checkpoints    states saved and pruned
+      _reference_asked          what came of asking a model
       _reference_marks          tiers and scores beside messages
       _reference_items          JSON under keys
       _reference_forget         what goes with what

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from bethink.claims import Claim
 from bethink.records import Episode, Insight, Line, Note, Outcome, Proposal, Source, StateEntry, Summary
 from bethink.storage.base import Change, Cite, Cursor, Pin, Put, Restore, Retire, Scope, Store
 from bethink.testing._stateful import MachineBase, namespaces, record_ids, scan, texts
@@ -13,13 +14,15 @@ from bethink.values import Namespace
 
 __all__ = ["RecordRules"]
 
+_claims = st.sampled_from((None, Claim(about="bees"), Claim(about="bees", value="40"), Claim(about="Bees", value="50")))
+
 
 class RecordRules(MachineBase):
     """Records of every kind but items, with their lineage, and what becomes of them."""
 
-    @rule(namespace=namespaces, record_id=record_ids, text=texts)
-    def put_note(self, namespace: Namespace, record_id: str, text: str) -> None:
-        self.put(namespace, Note(id=record_id, text=text, trust="user", recorded_at=self.now()))
+    @rule(namespace=namespaces, record_id=record_ids, text=texts, author=st.sampled_from(("", "ann", "ben")), claim=_claims)
+    def put_note(self, namespace: Namespace, record_id: str, text: str, author: str, claim: Claim | None) -> None:
+        self.put(namespace, Note(id=record_id, text=text, trust="user", recorded_at=self.now(), author=author, claim=claim))
 
     @rule(data=st.data(), record_id=record_ids, slot=st.sampled_from(("home", "diet")), amount=st.integers(1, 3))
     def put_insight(self, data: st.DataObject, record_id: str, slot: str, amount: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import itertools
+import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,7 @@ __all__ = [
     "Scripted",
     "ScriptedModel",
     "SeededIds",
+    "remembering",
     "summing_up",
 ]
 
@@ -37,6 +39,9 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=timezone.utc)
 """Where a test's time begins when nothing is said: a Monday morning."""
 
 
+_TURNS = re.compile(r"^\[(\d+)\] user[^:\n]*: (.*)$", re.MULTILINE)
+_PAIRS = re.compile(r"(\d+) and (\d+)")
+_NUMBERED = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 _LISTED = re.compile(r"^\[(\d+)\] [^:\n]*: (.*)$", re.MULTILINE)
 
 
@@ -206,6 +211,23 @@ def summing_up(prompt: Prompt) -> str:
     """A script for a model of summaries: of each thing that the prompt lists, a line that cites it, "[3] Summed up: ..."."""
     listed = _LISTED.findall(prompt.user)
     return "\n".join(f"[{number}] Summed up: {html.unescape(text)}" for number, text in listed)
+
+
+def remembering(prompt: Prompt) -> str:
+    """A script for a model of every step of long-term memory: users like the last two words of what they say, what is near is
+    the same, everything matters much; and `summing_up` for the rest."""
+    if prompt.purpose == "extract":
+        turns = _TURNS.findall(prompt.user)
+        liked = [(int(number), " ".join(html.unescape(text).split()[-2:]).strip(".")) for number, text in turns]
+        items = [{"message": number, "topic": "preference", "slot": "likes", "value": value} for number, value in liked]
+        return json.dumps({"insights": items})
+    if prompt.purpose == "reconcile":
+        pairs = _PAIRS.findall(prompt.user.rpartition("Pairs:")[2])
+        return json.dumps({"decisions": [{"new": int(new), "old": int(old), "action": "merge"} for new, old in pairs]})
+    if prompt.purpose == "importance of insights":
+        numbers = _NUMBERED.findall(prompt.user)
+        return json.dumps({"importance": [{"id": int(number), "importance": "high"} for number in numbers]})
+    return summing_up(prompt)
 
 
 def _in_turn(script: Iterable[Scripted]) -> Callable[[Prompt], Scripted]:

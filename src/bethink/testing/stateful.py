@@ -21,6 +21,7 @@ from bethink.messages import Message
 from bethink.records import Note
 from bethink.storage.base import Due, Get, Scope, Store, What
 from bethink.testing._stateful import EVERYTHING, NAMESPACES, TOKENS, read, scan, texts
+from bethink.testing._stateful_asked import AskedRules
 from bethink.testing._stateful_checkpoints import CheckpointRules
 from bethink.testing._stateful_folds import FoldRules
 from bethink.testing._stateful_forget import ForgetRules
@@ -48,6 +49,7 @@ class StoreMachine(
     LeaseRules,
     RecordRules,
     ReceiptRules,
+    AskedRules,
     ItemRules,
     SpaceRules,
     SearchRules,
@@ -101,7 +103,7 @@ class StoreMachine(
 
 def _contents(store: Store) -> dict[str, object]:
     """All that can be read; waiting units by their texts, since their numbers are each store's own."""
-    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls")
+    listed: tuple[What, ...] = ("threads", "messages", "records", "receipts", "checkpoints", "usage", "model calls", "asked")
     contents: dict[str, object] = {what: scan(store, what, EVERYTHING) for what in (*listed, *_PAST)}
     contents["items"] = scan(store, "records", EVERYTHING, kinds=("item",))
     since = START + timedelta(minutes=20)

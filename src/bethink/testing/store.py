@@ -18,6 +18,8 @@ import pytest
 
 _PARTS = (
     *("", "_checkpoints", "_threads", "_records", "_search", "_lookups", "_leases", "_forget", "_forget_forks", "_refine"),
+    "_asked",
+    "_claims",
     "_episodes",
     "_in_view",
     "_items",
@@ -34,12 +36,14 @@ _PARTS = (
 # Before they are imported: so that a failing assert in them shows its values.
 pytest.register_assert_rewrite(*(f"bethink.testing._contract{part}" for part in _PARTS))
 
+from bethink.testing._contract_asked import AskedContract  # noqa: E402
 from bethink.testing._contract_checkpoints import (  # noqa: E402
     CheckpointForkContract,
     ForgetCheckpointContract,
     PruneContract,
     SaveContract,
 )
+from bethink.testing._contract_claims import ClaimContract  # noqa: E402
 from bethink.testing._contract_episodes import EpisodeContract  # noqa: E402
 from bethink.testing._contract_filters import FilterContract, FilterFieldContract, FilterMetadataContract  # noqa: E402
 from bethink.testing._contract_forget import ForgetManyContract, ForgetMessageContract, ForgetRecordContract  # noqa: E402
@@ -102,6 +106,7 @@ class StoreContract(
     CheckpointForkContract,
     ForgetCheckpointContract,
     EpisodeContract,
+    ClaimContract,
     StateContract,
     ForgetStateContract,
     ForkStateContract,
@@ -112,6 +117,7 @@ class StoreContract(
     RewriteContract,
     TokenContract,
     UsageContract,
+    AskedContract,
     VersionContract,
     ChangeContract,
     PastContract,

@@ -123,6 +123,7 @@ _JSON = st.recursive(
 _BELOW = st.lists(_KEYS, min_size=1, max_size=3).map(lambda keys: ("metadata", *keys))
 _OF_FIELD: dict[str, st.SearchStrategy[Any]] = {
     "at": st.integers(-3, 3).map(lambda minutes: START + timedelta(minutes=minutes)),
+    "author": st.sampled_from(("ann", "ben", "")),
     "kind": st.sampled_from(("message", "note", "insight", "summary", "episode")),
     "outcome": st.sampled_from(("success", "partial", "failure", "unknown")),
     "pinned": st.booleans(),

@@ -2,6 +2,7 @@
 
     bethink bench injection
     bethink bench injection --each --json
+    bethink bench injection --each --update docs/safety.md
 
 An attempt is some messages of tools, documents, assistants and users (`corpus.json`), in the thread of a user of whom
 something is known. Then contexts are made, in the same thread after it was folded, and in another. Whether it succeeded is a
@@ -23,15 +24,19 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from bethink.bench.injection.attempts import Attempt, attempts
 from bethink.bench.injection.defences import DEFENCES, without
 from bethink.bench.injection.judged import WAYS, judged
 from bethink.bench.measure import columns, print_json
+from bethink.bench.retrieval.tables import marked, parted
 from bethink.errors import InvalidInput
 
 __all__ = ["main", "measured"]
+
+_START = "<!-- bench injection -->\n"
 
 
 def measured(corpus: Sequence[Attempt], off: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -50,7 +55,10 @@ def main(argv: Sequence[str]) -> int:
         "--kind", action="append", metavar="KIND", help="only attempts of this kind; may be given several times"
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="write the tables between their markers in a document")
     asked = parser.parse_args(list(argv))
+    document = asked.update.read_text(encoding="utf-8") if asked.update else f"{_START}<!-- end -->\n"
+    before, after = parted(document, _START)
     corpus = [each for each in attempts() if not asked.kind or each.kind in asked.kind]
     if not corpus:
         raise InvalidInput("kind", "none that there is", f"choose of: {', '.join(_classes(attempts()))}")
@@ -61,7 +69,10 @@ def main(argv: Sequence[str]) -> int:
     if asked.json:
         print_json({"attempts": len(corpus), "runs": {name: _facts(corpus, run) for name, run in found.items()}})
     else:
-        _show(corpus, found)
+        print("\n\n".join(columns(rows) for rows in _tables(corpus, found)))
+    if asked.update:
+        section = "\n\n".join(marked(rows) for rows in _tables(corpus, found))
+        asked.update.write_text(f"{before}{section}\n{after}", encoding="utf-8")
     return int(any(found["all defences"].values()))
 
 
@@ -79,12 +90,18 @@ def _classes(corpus: Sequence[Attempt]) -> dict[str, int]:
     return dict(Counter(each.kind for each in corpus))
 
 
-def _show(corpus: Sequence[Attempt], found: Mapping[str, Mapping[str, frozenset[str]]]) -> None:
-    head = ["", "attempts", *found]
+def _tables(corpus: Sequence[Attempt], found: Mapping[str, Mapping[str, frozenset[str]]]) -> Iterator[list[list[str]]]:
+    """How many attempts of each class succeed in each run, and in which ways."""
     rows = [
         [name, str(count), *[str(sum(bool(run[each.id]) for each in corpus if each.kind == name)) for run in found.values()]]
         for name, count in _classes(corpus).items()
     ]
-    rows.append(["all", str(len(corpus)), *[f"{sum(map(bool, run.values()))}" for run in found.values()]])
-    rows += [[way, "", *[str(sum(way in ways for ways in run.values())) for run in found.values()]] for way in WAYS]
-    print(columns([head, *rows]))
+    succeeded = [sum(map(bool, run.values())) for run in found.values()]
+    rows.append(["all", str(len(corpus)), *map(str, succeeded)])
+    rows.append(["share", "", *[f"{count / len(corpus):.0%}" for count in succeeded]])
+    yield [["attempts that succeed", "of", *found], *rows]
+    yield [["in which way", *found], *[[way, *_in_way(found.values(), way)] for way in WAYS]]
+
+
+def _in_way(runs: Iterable[Mapping[str, frozenset[str]]], way: str) -> list[str]:
+    return [str(sum(way in ways for ways in run.values())) for run in runs]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
 from bethink.cli.commands.past import AsOf, ValidAt, moment_of
+from bethink.cli.commands.templates import Template, given_template
 from bethink.cli.options import Answer, Run, verb
 from bethink.records import Insight, Source
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bethink.cli.render import Page
+    from bethink.insights.domains.given import GivenTemplate
     from bethink.memory import Memory
     from bethink.messages import Message
     from bethink.profile import Profile, ProfileEntry, ProfilePreview
@@ -36,6 +38,8 @@ def register(app: typer.Typer) -> None:
         "bethink profile --user mara --plot",
         "bethink profile --user mara --preview 30",
         "bethink profile --user mara --as-of 2026-03-01",
+        "bethink profile --template healthcare --user mara",
+        "bethink profile --template patient.json --user mara --json",
         "bethink profile --subject tom --user mara --json",
     )(profile)
 
@@ -83,10 +87,14 @@ def profile(
     ] = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    template: Template = None,
 ) -> Answer:
     """Show what is known about somebody, with its sources."""
+    given = None if template is None else given_template(template)
     with run.memory() as memory:
-        current = memory.profile(subject, as_of=moment_of(as_of, "as_of"), valid_at=moment_of(valid_at, "valid_at"))
+        current = memory.profile(
+            subject, template=given, as_of=moment_of(as_of, "as_of"), valid_at=moment_of(valid_at, "valid_at")
+        )
         known = history_of(memory, subject)
         quotes = Quotes(memory)
         sources = {insight.id: quotes.of(insight) for insight in (*current, *known.values())}
@@ -103,6 +111,7 @@ def profile(
             }
             for entry in current.entries
         ],
+        **({} if current.template is None else _laid_out(current, given)),
         **({} if ahead is None else {"preview": {"in_days": preview, "keep": ahead.keep, "archive": ahead.archive}}),
         **({"history": [{"insight": insight, "quotes": sources[insight.id]} for insight in past]} if history else {}),
     }
@@ -115,6 +124,16 @@ def profile(
             _show_preview(page, ahead, preview or 0)
 
     return Answer(facts, show)
+
+
+def _laid_out(current: Profile, given: GivenTemplate | None) -> dict[str, Any]:
+    """The sections, each value with its insights; of a JSON Schema also the object that it is true of."""
+    assert current.template is not None
+    sections = [
+        {"name": each.name, "title": each.title, "value": each.value, "insights": each.insight_ids} for each in current.sections
+    ]
+    filled = {"profile": current.to(given)} if isinstance(given, dict) else {}
+    return {"template": current.template.name, "sections": sections, **filled}
 
 
 def _in_days(current: Profile, days: int) -> datetime | None:
@@ -174,8 +193,15 @@ def _show(
 ) -> None:
     if not current:
         page.say(f"Nothing is known about {current.subject} here.")
-    for entry in current.entries:
-        show_entry(page, entry, sources[entry.insight.id])
+    if current.template is None:
+        for entry in current.entries:
+            show_entry(page, entry, sources[entry.insight.id])
+    for section in filter(len, current.sections):
+        page.heading(section.title)
+        for entry in section.entries:
+            show_entry(page, entry, sources[entry.insight.id])
+    if empty := [section.title for section in current.sections if not len(section)]:
+        page.note(f"nothing yet: {', '.join(empty)}")
     if past is None:
         return
     page.blank()

@@ -196,6 +196,8 @@ def show_hits(page: Page, found: RecallResult, *, limit: int = _SHOWN_CHARACTERS
     for hit in found:
         legs = " + ".join(f"{name} {value:.2f}" for name, value in hit.scores.items() if round(value, 2))
         where = f"{hit.thread_id} #{hit.seq}, {hit.speaker}" if hit.kind == "message" else f"{hit.kind} mem:{handle(hit.id)}"
+        where += f", by {hit.author}" if hit.author else ""
+        where += "".join(f", contradicted by {other.author} mem:{handle(other.id)}" for other in hit.disputed_by)
         page.item(f"{hit.score:.2f}  {one_line(hit.shown, limit)}", f"{legs} · {where}, {when(hit.at)}", indent=0)
         for member in hit.members:
             if member.id != hit.id:

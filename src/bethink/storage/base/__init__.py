@@ -41,13 +41,26 @@ from typing import Protocol
 from bethink.checkpoints import Checkpoint
 from bethink.errors import BethinkError
 from bethink.models import Fingerprint
+from bethink.storage.base.asking import Ask, Asked, AskedStep
 from bethink.storage.base.checkpoints import Prune, Save
 from bethink.storage.base.filters import And, Compare, Contains, Exists, Filter, In, Not, Or, fields_of, passes
 from bethink.storage.base.forgetting import Forget, ForgetReceipt, Verification
 from bethink.storage.base.items import ItemChange, KeepItems, ListItems, RefreshItems, StoredItem
 from bethink.storage.base.marks import Mark
 from bethink.storage.base.past import Change, ForgottenCount, Past, Restore, StoredVersion, Version, restored, version_of
-from bethink.storage.base.records import Cite, Cursor, Fetched, Get, Pin, Put, Retire, StoredMessage, StoredRecord, TokenVectors
+from bethink.storage.base.records import (
+    Cite,
+    Cursor,
+    Fetched,
+    Get,
+    Pin,
+    Put,
+    Retire,
+    StoredMessage,
+    StoredRecord,
+    TokenVectors,
+    Weigh,
+)
 from bethink.storage.base.rewriting import Rewrite, Rewritten, rewritten
 from bethink.storage.base.scanning import Due, Page, Pending, Problem, Scan, Scanned, Stats, What
 from bethink.storage.base.scope import Scope
@@ -64,6 +77,9 @@ __all__ = [
     "And",
     "Append",
     "Appended",
+    "Ask",
+    "Asked",
+    "AskedStep",
     "Attempt",
     "Candidate",
     "Change",
@@ -123,6 +139,7 @@ __all__ = [
     "Transcript",
     "Verification",
     "Version",
+    "Weigh",
     "What",
     "fields_of",
     "passes",

@@ -55,7 +55,7 @@ Scalar: TypeAlias = str | int | float | bool | datetime | None
 """A datetime is for the field "at" alone: metadata is JSON, which has none."""
 Comparison: TypeAlias = Literal["eq", "lt", "lte", "gt", "gte"]
 
-FIELDS = ("at", "kind", "outcome", "pinned", "role", "speaker", "thread_id", "tier", "trust")
+FIELDS = ("at", "author", "kind", "outcome", "pinned", "role", "speaker", "thread_id", "tier", "trust")
 """Speaker, role and tier are a message's alone, the outcome an episode's; of records, only a summary has a thread, and an
 episode that was done in one."""
 METADATA = "metadata"
@@ -143,6 +143,8 @@ def fields_of(thing: Message | AnyRecord, thread_id: str, tiers: Mapping[int, Ti
         "pinned": thing.pinned,
         "trust": thing.trust,
     }
+    if thing.author:
+        fields["author"] = thing.author
     if isinstance(thing, Summary | StateEntry):
         fields["thread_id"] = thing.thread_id
     if isinstance(thing, ItemVersion):

@@ -43,6 +43,7 @@ class ItemChange(msgspec.Struct, frozen=True, kw_only=True):
         expected_version: Conflict unless the item is of this version at that moment; 0 stands for "not there".
         version: the number of the new version, if it is not the next one; above that of the item that is there.
         created_at: when its first version was put, where nothing is there; when this one was if left out.
+        author: the agent who puts it (see `Record.author`).
     """
 
     namespace: Namespace
@@ -57,6 +58,7 @@ class ItemChange(msgspec.Struct, frozen=True, kw_only=True):
     expected_version: int | None = None
     version: int | None = None
     created_at: datetime | None = None
+    author: str = ""
 
 
 class KeepItems(msgspec.Struct, frozen=True, kw_only=True):

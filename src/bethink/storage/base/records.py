@@ -10,13 +10,26 @@ import msgspec
 from bethink.checkpoints import Checkpoint
 from bethink.messages import Message
 from bethink.models import Fingerprint
-from bethink.records import AnyRecord, Node, Receipt
+from bethink.records import AnyRecord, Importance, Node, Receipt
+from bethink.storage.base.asking import Ask
 from bethink.storage.base.past import Change, Restore
 from bethink.storage.base.scope import Scope
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
 
-__all__ = ["Cite", "Cursor", "Fetched", "Get", "Pin", "Put", "Retire", "StoredMessage", "StoredRecord", "TokenVectors"]
+__all__ = [
+    "Cite",
+    "Cursor",
+    "Fetched",
+    "Get",
+    "Pin",
+    "Put",
+    "Retire",
+    "StoredMessage",
+    "StoredRecord",
+    "TokenVectors",
+    "Weigh",
+]
 
 
 class Retire(msgspec.Struct, frozen=True):
@@ -34,6 +47,13 @@ class Cite(msgspec.Struct, frozen=True):
 
     record_id: str
     at: datetime
+
+
+class Weigh(msgspec.Struct, frozen=True):
+    """How much a record matters, in the place of how much it did. Nothing where it is the same."""
+
+    record_id: str
+    importance: Importance
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -74,12 +94,14 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     Contract, in the order in which it is applied:
         - `cursor` first: a Conflict leaves everything untouched; likewise `at_revision`, if the namespace's revision is
           another by now.
+        - `asked`: each is kept in the place of what it expects, else Conflict (see `Ask`). They live and die with their
+          thread; a fork takes those that succeeded and begin at or below its seq, which they are cut to.
         - `records`: a new id is inserted; a known id gains the sources it lacks (same message and thread: once) and, if it
           was retired, becomes current again (retired_at, superseded_by, reason and valid_to are cleared); its text,
           trust and counters stay. A source names a message that must be there, else NotFound; an entry of a state names a
           thread that must be, and so does an episode that names one; the
           entries that it was made of must be there too.
-        - `restore`, `retire`, `cite`, `pin`: an unknown id raises NotFound.
+        - `restore`, `retire`, `weigh`, `cite`, `pin`: an unknown id raises NotFound.
         - only notes, insights and episodes can be pinned (InvalidInput), and only while they are current (Conflict); they
           may be let go at any time.
         - each of these changes of a known record leaves a `Version` of it, until `at` (the latest time that the request names,
@@ -116,6 +138,8 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     restore: tuple[Restore, ...] = ()
     change: Change | None = None
     at_revision: int | None = None
+    asked: tuple[Ask, ...] = ()
+    weigh: tuple[Weigh, ...] = ()
     pin: tuple[Pin, ...] = ()
 
     @property

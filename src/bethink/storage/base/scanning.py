@@ -10,6 +10,7 @@ import msgspec
 from bethink.checkpoints import CheckpointInfo
 from bethink.models import Fingerprint
 from bethink.records import Receipt, RecordKind
+from bethink.storage.base.asking import Asked
 from bethink.storage.base.past import Change, ForgottenCount, StoredVersion
 from bethink.storage.base.records import StoredMessage, StoredRecord
 from bethink.storage.base.scope import Scope
@@ -28,6 +29,7 @@ What: TypeAlias = Literal[
     "checkpoints",
     "usage",
     "model calls",
+    "asked",
     "versions",
     "changes",
     "forgotten",
@@ -50,13 +52,13 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """A page of everything of one sort in a scope.
 
     Contract: pass `Page.next` as `after` until it is None; each item that is there throughout comes exactly once, whatever is
-    written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts, checkpoints and model calls by
-    insertion, usage as its receipts, pending units by number, versions, changes and what was forgotten as they came; `newest`
-    reverses it. Checkpoints come without their states.
+    written meanwhile. Order: threads by creation, messages by thread and seq, records, receipts, checkpoints, model calls
+    and what was asked (by its first attempt) by insertion, usage as its receipts, pending units by number, versions, changes
+    and what was forgotten as they came; `newest` reverses it. Checkpoints come without their states.
 
     Attributes:
         thread_id: only of this thread (messages, receipts, summaries, episodes, entries of its state, checkpoints, usage,
-            model calls).
+            model calls, what was asked).
         kinds: for records: only these. None is every kind but "item": versions of items may have expired and are read by their
             keys (`ListItems`), so they come only when they are named (`records.EVERY_KIND`).
         current: for records: without the retired.
@@ -109,6 +111,7 @@ Scanned: TypeAlias = (
     | CheckpointInfo
     | TurnUsage
     | ModelCall
+    | Asked
     | StoredVersion
     | Change
     | ForgottenCount

@@ -13,8 +13,10 @@ from bethink.values import Namespace
 
 __all__ = ["Attempt", "FailureReason", "Refine"]
 
-FailureReason: TypeAlias = Literal["error", "timeout", "empty", "too long", "other language", "uncited", "lost facts"]
-"""`"error"` or `"timeout"` of the model; or what its reply was (see `compaction.model_reply`)."""
+FailureReason: TypeAlias = Literal[
+    "error", "timeout", "empty", "too long", "other language", "uncited", "lost facts", "unreadable"
+]
+"""`"error"` or `"timeout"` of the model; or what its reply was (see `compaction.model_reply` and `compaction.json_reply`)."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

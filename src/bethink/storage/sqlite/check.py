@@ -11,7 +11,7 @@ from bethink.errors import CorruptStore, StoreError
 from bethink.records import Episode, Summary
 from bethink.storage.base import Problem
 from bethink.storage.derive import speaker_of, thread_of
-from bethink.storage.sqlite import checkpoints, items
+from bethink.storage.sqlite import asked, checkpoints, items
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import Queries, q, statements
 from bethink.storage.sqlite.values import (
@@ -53,6 +53,7 @@ def check(database: Database) -> list[Problem]:
     found += _of_records(database)
     found += _of_receipts(database)
     found += _of_usage(database)
+    found += asked.problems(database)
     found += _of_versions(database)
     found += checkpoints.problems(database)
     found += items.problems(database)

@@ -52,6 +52,10 @@ SELECT 'forgotten row ' || id FROM forgotten WHERE namespace NOT IN (SELECT id F
 -- is of a thread that is not there
 SELECT 'model call row ' || id FROM model_calls WHERE thread NOT IN (SELECT id FROM threads);
 
+-- name: asked_without_thread
+-- is of a thread that is not there
+SELECT 'asked row ' || id FROM asked WHERE thread NOT IN (SELECT id FROM threads);
+
 -- name: message_without_thread
 -- is of a thread that is not there
 SELECT 'message row ' || id FROM messages WHERE thread NOT IN (SELECT id FROM threads);

@@ -27,8 +27,8 @@ from bethink.storage.sqlite.queries import q
 
 __all__ = ["HELD", "Partitions", "Similarities"]
 
-HELD = 1 << 27
-"""Bytes of all partitions: 1,000,000 vectors of 384 dimensions take 114 MB, 100,000 take 11. One alone may take more."""
+HELD = 1 << 28
+"""Bytes of all partitions: 1,000,000 vectors of 384 dimensions take 257 MB, 100,000 take 26. One alone may take more."""
 _PAGE = 4_096
 _WORN = 2
 """A partition that holds so many for each that is there is loaded anew."""

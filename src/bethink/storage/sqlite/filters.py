@@ -106,6 +106,7 @@ def _time_in_body(path: str) -> str:
 _RECORD = _Side(
     columns={
         "at": _time_in_body("CASE r.kind WHEN 'episode' THEN '$.ended_at' ELSE '$.recorded_at' END"),
+        "author": "nullif(json_extract(CAST(r.body AS TEXT), '$.author'), '')",
         EXPIRES_AT: _time_in_body("'$.expires_at'"),
         "kind": "r.kind",
         "outcome": "CASE r.kind WHEN 'episode' THEN json_extract(CAST(r.body AS TEXT), '$.outcome') END",

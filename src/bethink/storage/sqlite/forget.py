@@ -259,6 +259,7 @@ def _drop_from_thread(database: Database, gone: _Gone, thread: _Thread) -> None:
         database.execute(q.drop_calls_of_thread, (thread.number,))
         database.execute(q.drop_lease, (thread.number,))
         database.execute(q.drop_model_calls, (thread.number,))
+        database.execute(q.drop_asked, (thread.number,))
         database.execute(q.drop_thread, (thread.number,))
     else:
         groups = listed(row[0] for row in database.execute(q.groups_of, (messages,)))
@@ -363,7 +364,7 @@ def _reopen(database: Database, gone: _Gone, namespace: int, removed: list[str])
     if not rows:
         return
     orphans = {record.id: (number, unit, record) for number, unit, record in ((a, b, decode_record(c)) for a, b, c in rows)}
-    standing = [decode_record(body) for (body,) in database.execute(q.standing_insights, (namespace,))]
+    standing = [decode_record(body) for (body,) in database.execute(q.standing, (namespace,))]
     for record in reopened((orphan for _, _, orphan in orphans.values()), standing):
         number, unit, _ = orphans[record.id]
         write_record(database, number, unit, record)

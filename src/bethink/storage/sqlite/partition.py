@@ -1,7 +1,7 @@
 """A partition: what is kept in memory of one namespace's vectors, behind one protocol for small and for large.
 
     exact    up to `EXACT` vectors: all of them, each compared with the query
-    codes    more: two bits a component (codes.py), which choose the few that are read from the file and compared exactly
+    codes    more: four bits a component (codes.py), which choose the few that are read from the file and compared exactly
 
 Which of the two depends on how many vectors the namespace has and on nothing else, so the same data gives the same answer,
 whatever a process has in memory. Every cosine that leaves here is of the whole vector; vectors are of length 1
@@ -14,12 +14,13 @@ room only the newest fills (under the lock of `dense.Partitions`).
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import groupby
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bethink.storage.sqlite.codes import nearest, words_of
+from bethink.storage.sqlite.codes import Codes, empty, nearest
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.queries import q
 from bethink.storage.sqlite.values import listed
@@ -37,8 +38,8 @@ EXACT = 4_096
 """Vectors up to which all are compared: below a millisecond, and 6 MB of 384 dimensions."""
 _ALL = 256
 """Eligible vectors up to which a partition with codes compares all of them."""
-_COMPARED, _MORE, _LEAST = 2, 16, 96
-"""How many a search compares exactly, where codes choose them: for each that it wants, and beyond; in all at least."""
+_MORE, _MORE_OF = 16, 4
+"""How many more than it wants a search compares exactly, where codes choose them: so many, or one for so many of them."""
 _RETIRED = len(KINDS)
 """Added to the number of its kind for a retired unit."""
 _REPLACED = 2 * _RETIRED
@@ -47,7 +48,7 @@ _ITEM = _REPLACED + 1
 """The number of an item, which is never retired: above, so that a search for all but items compares each with one number."""
 _NOBODY = -1
 """The unit of a vector that was replaced: no unit has this number."""
-_GROWTH = 1.5
+_GROWTH = 1.25
 _ROWS = 1_000
 """Rows of a product: above, BLAS takes several threads, which costs more time than it saves, and may round differently."""
 
@@ -117,33 +118,38 @@ class _Exact:
 
 
 class _Codes:
-    """Codes of the vectors: a buffer of columns. The vectors are in the file."""
+    """Codes of the vectors. The vectors are in the file."""
 
     path: Path = "codes"
 
-    def __init__(self, buffer: NDArray[np.uint64]) -> None:
-        self._buffer = buffer
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
 
     @property
     def nbytes(self) -> int:
-        return self._buffer.nbytes
+        return self._codes.nbytes
 
     def appended(self, count: int, data: list[bytes]) -> _Codes:
-        added = words_of(data)
-        total, buffer = count + len(data), self._buffer
-        if buffer.shape[1] < total or len(buffer) != len(added):
-            buffer = np.empty((len(added), _capacity(count, total, buffer.shape[1])), np.uint64)
+        added = np.frombuffer(b"".join(data), np.uint8).reshape(len(data), -1)
+        total, codes = count + len(data), self._codes
+        room, length = codes.levels.shape
+        if room < total or length != added.shape[1]:
+            codes = empty(_capacity(count, total, room), added.shape[1])
             if count:
-                buffer[:, :count] = self._buffer[:, :count]
-        buffer[:, count:total] = added
-        return _Codes(buffer)
+                codes.fill(0, self._codes.levels[:count])
+        codes.fill(count, added)
+        return _Codes(codes)
 
     def kept(self, count: int, left: Mask) -> _Codes:
-        return _Codes(np.ascontiguousarray(self._buffer[:, :count][:, left]))
+        levels = self._codes.levels[:count][left]
+        codes = empty(len(levels), levels.shape[1])
+        codes.fill(0, levels)
+        return _Codes(codes)
 
     def choose(self, count: int, query: Vector, limit: int, eligible: Mask | None, /) -> Positions:
-        compared = max(_COMPARED * limit + _MORE, _LEAST if eligible is None else _ALL)
-        return nearest(self._buffer[:, :count], query, compared, eligible)
+        if eligible is not None and np.count_nonzero(eligible) <= _ALL:
+            return np.flatnonzero(eligible)
+        return nearest(self._codes, count, query, limit + max(_MORE, limit // _MORE_OF), eligible)
 
     def cosines(self, database: Database, ids: NDArray[np.int64], query: Vector, positions: Positions, /) -> Vector:
         found = np.full(len(positions), np.nan, np.float32)
@@ -217,12 +223,11 @@ class Partition:
         if len(numbers) == len(KINDS) and "item" not in kinds:
             chosen = self._flags < (_RETIRED if current else _REPLACED)
         else:
-            wanted = np.zeros(_ITEM + 1, np.bool_)
-            wanted[numbers] = True
-            wanted[_ITEM] = "item" in kinds
             if not current:
-                wanted[[number + _RETIRED for number in numbers]] = True
-            chosen = wanted[self._flags]
+                numbers += [number + _RETIRED for number in numbers]
+            if "item" in kinds:
+                numbers.append(_ITEM)
+            chosen = _any_of(self._flags, numbers)
         if len(without) and self.count:
             out = self.at(without)
             if len(out):
@@ -259,6 +264,15 @@ class Partition:
         return dict(zip(self.units[positions[there]].tolist(), cosines[there].tolist(), strict=True))
 
 
+def _any_of(flags: NDArray[np.uint8], numbers: list[int]) -> Mask:
+    """Which flags are one of some ascending numbers. To compare each with runs of them is faster than a table."""
+    chosen = np.zeros(len(flags), np.bool_)
+    for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
+        of = [number for _, number in run]
+        chosen |= flags - np.uint8(of[0]) < len(of)
+    return chosen
+
+
 class _Columns(NamedTuple):
     """Buffers of what is known of each vector beside itself."""
 
@@ -278,7 +292,7 @@ def _columns(room: int) -> _Columns:
 
 def emptied(path: Path, changes: int, room: int) -> Partition:
     """A partition without vectors, with room for some."""
-    index: _Index = _Exact(np.empty((room, 0), np.float32)) if path == "exact" else _Codes(np.empty((0, room), np.uint64))
+    index: _Index = _Exact(np.empty((room, 0), np.float32)) if path == "exact" else _Codes(empty(room, 0))
     return Partition(changes, 0, 0, _columns(room), index)
 
 

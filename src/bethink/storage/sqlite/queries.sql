@@ -851,6 +851,28 @@ WHERE c.namespace = (SELECT id FROM namespaces WHERE path = ?3) AND c.thread_id 
   AND c.id > ?1 AND c.id < ?2 AND ?4 IS NOT NULL
 ORDER BY c.id {order} LIMIT ?6;
 
+-- name: scan_asked
+SELECT a.id, a.body FROM asked a JOIN threads t ON t.id = a.thread JOIN namespaces n ON n.id = t.namespace
+WHERE a.id > ?1 AND a.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
+ORDER BY a.id {order} LIMIT ?6;
+
+-- name: scan_asked_of_thread
+-- As `scan_asked`, of thread ?5 of the one namespace (?3): no other thread is looked at.
+SELECT a.id, a.body FROM asked a
+WHERE a.thread = (SELECT t.id FROM threads t JOIN namespaces n ON n.id = t.namespace WHERE n.path = ?3 AND t.thread_id = ?5)
+  AND a.id > ?1 AND a.id < ?2 AND ?4 IS NOT NULL
+ORDER BY a.id {order} LIMIT ?6;
+
+-- name: find_asked
+SELECT body FROM asked WHERE thread = ? AND step = ? AND first = ?;
+
+-- name: set_asked
+INSERT INTO asked (thread, step, first, body) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (thread, step, first) DO UPDATE SET body = excluded.body;
+
+-- name: asked_of_thread
+SELECT body FROM asked WHERE thread = ? AND first <= ? ORDER BY id;
+
 -- name: scan_model_calls
 SELECT m.id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread JOIN namespaces n ON n.id = t.namespace
 WHERE m.id > ?1 AND m.id < ?2 AND n.path >= ?3 AND n.path < ?4 AND (?5 IS NULL OR t.thread_id = ?5)
@@ -1097,9 +1119,11 @@ DELETE FROM sources WHERE message IN (SELECT value FROM json_each(?));
 -- Records of a namespace that name one of some others as their successor.
 SELECT id, unit, body FROM records WHERE namespace = ? AND superseded_by IN (SELECT value FROM json_each(?)) ORDER BY id;
 
--- name: standing_insights
--- Those of a namespace that nothing took the place of, current or not.
-SELECT body FROM records WHERE namespace = ? AND kind = 'insight' AND superseded_by IS NULL ORDER BY id;
+-- name: standing
+-- What holds a place of a namespace that nothing took the place of: insights, current or not; summaries of threads; current
+-- notes that say something on a board.
+SELECT body FROM records WHERE namespace = ? AND superseded_by IS NULL
+AND (kind IN ('insight', 'summary') OR (kind = 'note' AND retired = 0 AND json_extract(CAST(body AS TEXT), '$.claim') IS NOT NULL)) ORDER BY id;
 
 -- name: receipts_of_namespace
 SELECT id, body FROM receipts WHERE namespace = ? ORDER BY id;
@@ -1109,6 +1133,9 @@ DELETE FROM usage WHERE receipt IN (SELECT value FROM json_each(?));
 
 -- name: drop_model_calls
 DELETE FROM model_calls WHERE thread = ?;
+
+-- name: drop_asked
+DELETE FROM asked WHERE thread = ?;
 
 -- name: drop_receipts
 DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?));
@@ -1200,6 +1227,9 @@ SELECT u.receipt, c.receipt_id, c.thread_id, u.body FROM usage u JOIN receipts c
 -- name: all_model_calls
 SELECT m.id, t.thread_id, m.body FROM model_calls m JOIN threads t ON t.id = m.thread ORDER BY m.id;
 
+-- name: all_asked
+SELECT a.id, t.thread_id, a.step, a.first, a.body FROM asked a JOIN threads t ON t.id = a.thread ORDER BY a.id;
+
 -- name: any_vector
 SELECT 1 FROM vectors LIMIT 1;
 
@@ -1220,6 +1250,7 @@ UNION ALL SELECT 1 FROM attempts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM receipts WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM usage WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM model_calls WHERE instr(body, ?1)
+UNION ALL SELECT 1 FROM asked WHERE instr(body, ?1)
 UNION ALL SELECT 1 FROM checkpoints WHERE instr(view, ?1) OR instr(metadata, ?1) OR instr(CAST(label AS BLOB), ?1)
   OR instr(CAST(checkpoint_id AS BLOB), ?1) OR instr(CAST(parent_id AS BLOB), ?1) OR instr(CAST(format AS BLOB), ?1)
 UNION ALL SELECT 1 FROM states WHERE instr(data, ?1)

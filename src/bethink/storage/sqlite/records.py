@@ -24,11 +24,12 @@ from bethink.storage.base import (
     Scan,
     StoredMessage,
     StoredRecord,
+    Weigh,
     restored,
 )
 from bethink.storage.derive import refuse_item, repinned, terms_of, thread_of
 from bethink.storage.scans import check_by_id
-from bethink.storage.sqlite import checkpoints, tokens
+from bethink.storage.sqlite import asked, checkpoints, tokens
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.past import VERSION_SCANS, Keeping
 from bethink.storage.sqlite.queries import q
@@ -37,6 +38,7 @@ from bethink.storage.sqlite.tail import message_numbers, settle_thread, shorten
 from bethink.storage.sqlite.threads import find_thread, not_there
 from bethink.storage.sqlite.units import NewUnit, add_units, embed, intern, set_retired
 from bethink.storage.sqlite.values import (
+    decode_asked,
     decode_body,
     decode_call,
     decode_message,
@@ -78,16 +80,21 @@ def put(database: Database, request: Put) -> None:
     number = found[0][0] if found else _NOWHERE
     keeping = Keeping(database, request)
     keeping.check_revision()
+    for ask in request.asked:
+        thread, _ = find_thread(database, namespace, ask.asked.thread_id)
+        asked.keep(database, thread, ask)
     number = _put_records(database, keeping, number, request)
     for restore in request.restore:
         _restore(database, keeping, number, restore)
     for retire in request.retire:
         _retire(database, keeping, number, retire)
+    for weigh in request.weigh:
+        _weigh(database, keeping, number, weigh)
     for cite in request.cite:
         _cite(database, keeping, number, cite)
     for pin in request.pin:
         _pin(database, keeping, number, pin)
-    if request.records or request.restore or request.retire or request.cite or request.pin:
+    if request.records or request.restore or request.retire or request.weigh or request.cite or request.pin:
         touch_records(database, number)
     if request.change is not None:
         number = intern(database, namespace) if number == _NOWHERE else number
@@ -276,6 +283,14 @@ def _retire(database: Database, keeping: Keeping, namespace: int, retire: Retire
         write_record(database, number, unit, closed)
 
 
+def _weigh(database: Database, keeping: Keeping, namespace: int, weigh: Weigh) -> None:
+    number, unit, record = _record(database, namespace, weigh.record_id)
+    if record.importance != weigh.importance:
+        weighed = replace(record, importance=weigh.importance)
+        keeping.keep(number, record, weighed)
+        write_record(database, number, unit, weighed)
+
+
 def _cite(database: Database, keeping: Keeping, namespace: int, cite: Cite) -> None:
     number, unit, record = _record(database, namespace, cite.record_id)
     last = max(record.last_accessed or cite.at, cite.at)
@@ -410,6 +425,12 @@ def _model_calls(request: Scan) -> _Plan:
     return sql, (request.thread_id,), lambda row: decode_call(row[1])
 
 
+def _asked(request: Scan) -> _Plan:
+    whole = request.thread_id is None or request.scope.subtree
+    sql = q.scan_asked if whole else q.scan_asked_of_thread
+    return sql, (request.thread_id,), lambda row: decode_asked(row[1])
+
+
 def _checkpoints(request: Scan) -> _Plan:
     whole = request.thread_id is None or request.scope.subtree
     sql = q.scan_checkpoints if whole else q.scan_checkpoints_of_thread
@@ -438,5 +459,6 @@ _SCANS: dict[str, Callable[[Scan], _Plan]] = {
     "checkpoints": _checkpoints,
     "usage": _usage,
     "model calls": _model_calls,
+    "asked": _asked,
     **VERSION_SCANS,
 }

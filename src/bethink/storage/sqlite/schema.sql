@@ -246,6 +246,16 @@ CREATE TABLE model_calls (
 
 CREATE INDEX model_calls_by_thread ON model_calls (thread);
 
+-- What came of asking a model for a step of long-term memory, by the messages that it was about. Numbers and names alone.
+CREATE TABLE asked (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread INTEGER NOT NULL REFERENCES threads (id),
+    step   TEXT NOT NULL, -- extract, reconcile, importance, reflect
+    first  INTEGER NOT NULL, -- seq
+    body   BLOB NOT NULL,
+    UNIQUE (thread, step, first)
+) STRICT;
+
 -- A thread's checkpoints in the order of their ids, each with the one it followed from. A fork's copies share the states.
 CREATE TABLE checkpoints (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -339,7 +349,7 @@ CREATE TABLE vectors (
     namespace INTEGER NOT NULL,
     kind      TEXT NOT NULL,
     retired   INTEGER NOT NULL,
-    code      BLOB NOT NULL, -- two bits a component, see codes.py
+    code      BLOB NOT NULL, -- four bits a component, see codes.py
     data      BLOB NOT NULL, -- float32, little-endian
     UNIQUE (unit, space)
 ) STRICT;

@@ -17,7 +17,7 @@ from bethink.messages import Message, same_message
 from bethink.records import Node
 from bethink.storage.base import Append, Appended, Fold, Refine
 from bethink.storage.derive import nodes_within, with_child_replaced
-from bethink.storage.sqlite import checkpoints, marks, states
+from bethink.storage.sqlite import asked, checkpoints, marks, states
 from bethink.storage.sqlite.driver import Database, Row
 from bethink.storage.sqlite.leases import require_lease
 from bethink.storage.sqlite.queries import q
@@ -273,6 +273,7 @@ def _fork(database: Database, request: Append, parent: _Basis) -> _Basis:
     copied(database, last)
     _add_nodes(database, thread, nodes)
     database.execute(q.fork_attempts, (parent.thread, thread))
+    asked.fork(database, parent.thread, parent.tip, thread, request.thread_id)
     checkpoints.fork(database, parent.thread, request, thread)
     states.fork(database, parent.namespace, request.fork_of.thread_id, parent.tip, request.thread_id)
     return _Basis(thread, parent.namespace, parent.tip, True)

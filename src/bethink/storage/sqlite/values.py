@@ -12,7 +12,7 @@ import msgspec
 from bethink.errors import CorruptStore
 from bethink.messages import Message, Part, Raw, Role, Trust, canonical_json
 from bethink.records import AnyRecord, Node, Receipt
-from bethink.storage.base import Attempt, Change, Scope, Version
+from bethink.storage.base import Asked, Attempt, Change, Scope, Version
 from bethink.threads import ForkPoint, ThreadInfo
 from bethink.usage import ModelCall, TurnUsage
 from bethink.values import Namespace
@@ -23,6 +23,7 @@ __all__ = [
     "SEQ_BITS",
     "Said",
     "body_of",
+    "decode_asked",
     "decode_attempt",
     "decode_body",
     "decode_call",
@@ -72,6 +73,7 @@ _versions = msgspec.json.Decoder(Version)
 _changes = msgspec.json.Decoder(Change)
 _usage = msgspec.json.Decoder(TurnUsage)
 _calls = msgspec.json.Decoder(ModelCall)
+_asked = msgspec.json.Decoder(Asked)
 _objects = msgspec.json.Decoder(dict[str, Any])
 
 replace = msgspec.structs.replace
@@ -226,6 +228,10 @@ def decode_change(body: bytes) -> Change:
 
 def decode_usage(body: bytes) -> TurnUsage:
     return _decoded(_usage, body)
+
+
+def decode_asked(body: bytes) -> Asked:
+    return _decoded(_asked, body)
 
 
 def decode_call(body: bytes) -> ModelCall:
