@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -37,11 +38,21 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 # -- the contract ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with nothing in it: making the schema takes longer than most tests."""
+    path = tmp_path_factory.mktemp("empty") / "memory.db"
+    opened(path).close()
+    return path
+
+
 class TestSqliteStore(StoreContract):
     """With apsw and tails settled by every search, and with sqlite3 and all that can be in tails: both places to look."""
 
     @pytest.fixture(params=["apsw", "sqlite3"])
-    def store(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    def store(
+        self, request: pytest.FixtureRequest, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[Store]:
         if request.param == "apsw":
             monkeypatch.setattr(tail, "LONGEST", 0)
             monkeypatch.setattr(lexicon, "_EACH", 0)
@@ -51,6 +62,7 @@ class TestSqliteStore(StoreContract):
             monkeypatch.setattr(threads, "_listed_at_once", lambda *_: False)
             monkeypatch.setattr(threads, "may_be_new", lambda _: True)
         self.driver: Driver = request.param
+        shutil.copyfile(empty, tmp_path / "memory.db")
         with closing(opened(tmp_path / "memory.db", self.driver)) as store:
             yield store
 
