@@ -99,8 +99,10 @@ def _weighed(insights: Sequence[Insight]) -> ModelStep[Weighed]:
     left = dict(sorted(dropped.items()))
     if found.items and not told and set(left) <= {"damaged", "unknown importance"}:
         return Weighed(reason="unreadable", detail=f"{len(found.items)} items, none of them whole", dropped=left, usage=usage)
-    judged = tuple([(each.id, told[number]) for number, each in enumerate(insights, 1) if number in told])
-    return Weighed(importance=judged, dropped=left, usage=usage)
+    judged: list[tuple[str, Importance]] = [
+        (each.id, told[number]) for number, each in enumerate(insights, 1) if number in told
+    ]
+    return Weighed(importance=tuple(judged), dropped=left, usage=usage)
 
 
 def _prompt(insights: Sequence[Insight]) -> Prompt:

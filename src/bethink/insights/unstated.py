@@ -132,12 +132,13 @@ def _prototypes() -> tuple[dict[Tense, _Vectors], NDArray[np.float32]]:
     rows: NDArray[np.int8] = np.load(Path(__file__).with_name("prototypes.npy"), allow_pickle=False)
     units = rows.astype(np.float32)
     units /= np.linalg.norm(units, axis=1, keepdims=True)
-    each = [(topic, tense_of(sentence)) for topic, some in PROTOTYPES.items() for sentence in some]
+    each: list[tuple[Topic, Tense]] = [(topic, tense_of(sentence)) for topic, some in PROTOTYPES.items() for sentence in some]
     assert len(rows) == len(each) + len(SAY_NOTHING), "the vectors are those of the sentences"
     by_tense: dict[Tense, _Vectors] = {}
     for tense in TENSES:
         own = [row for row, (_, of) in enumerate(each) if of == tense]
-        by_tense[tense] = _Vectors(tuple([each[row][0] for row in own]), units[own])
+        topics: list[Topic] = [each[row][0] for row in own]
+        by_tense[tense] = _Vectors(tuple(topics), units[own])
     return by_tense, units[len(each) :]
 
 

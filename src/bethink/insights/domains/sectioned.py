@@ -125,7 +125,9 @@ def section_of(insight: Insight, template: ProfileTemplate) -> TemplateSection |
 @lru_cache(maxsize=32)
 def _claims(template: ProfileTemplate) -> tuple[tuple[Claim, Polarity | None, int], ...]:
     """Every claim of a template, the most particular first, with what it is limited to and the number of its section."""
-    found = [(claim, each.polarity, at) for at, each in enumerate(template.sections) for claim in each.claims]
+    found: list[tuple[Claim, Polarity | None, int]] = [
+        (claim, each.polarity, at) for at, each in enumerate(template.sections) for claim in each.claims
+    ]
     return tuple(
         sorted(found, key=lambda one: (*[not part if isinstance(part, bool) else -part for part in one[0].particular], one[2]))
     )
