@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bethink.async_memory import AsyncMemory, AsyncThread
+    from bethink.async_memory import AsyncMemory
+    from bethink.async_thread import AsyncThread
     from bethink.attestations import Attestation, attest, check_attestation
     from bethink.checkpoints import Checkpoint, CheckpointInfo
     from bethink.claims import ArtifactRef, Claim, Contrary
@@ -268,7 +269,8 @@ __all__ = [
 # Where each public name lives; it is imported when it is first touched, so `import bethink` stays cheap.
 _HOMES = {
     "attestations": ("Attestation", "attest", "check_attestation"),
-    "async_memory": ("AsyncMemory", "AsyncThread"),
+    "async_memory": ("AsyncMemory",),
+    "async_thread": ("AsyncThread",),
     "compaction.policies": (
         "Chain",
         "Hierarchy",

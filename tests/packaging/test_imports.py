@@ -34,7 +34,7 @@ LAYERS = (
     ("steps",),
     ("handoffs", "hop", "items.handle", "sharing.board", "turns"),
     ("items.async_handle", "opening", "profile", "sharing.async_board", "thread"),
-    ("long_term",),
+    ("async_thread", "long_term"),
     ("memory",),
     ("async_memory",),
     ("demo", "testing"),
