@@ -12,7 +12,7 @@ from bethink.engine import Engine
 from bethink.errors import NotFound
 from bethink.importing.jsonl import PlacedCheckpoint, export_line
 from bethink.marks import Tiered, tier_of
-from bethink.records import StateEntry
+from bethink.records import EVERY_KIND, StateEntry
 from bethink.steps.items import is_there
 from bethink.steps.promote import tiers as promoted
 from bethink.storage.base import Get, Read, Scan, Scope, StoredMessage, StoredRecord, What
@@ -33,7 +33,7 @@ def export(engine: Engine, scope: Scope) -> Iterator[bytes]:
     """
     tiers, places = _Tiers(engine), _Places(engine)
     for what in _ORDER:
-        for item in engine.pages(Scan(what=what, scope=scope)):
+        for item in engine.pages(Scan(what=what, scope=scope, kinds=EVERY_KIND if what == "records" else None)):
             assert isinstance(item, (ThreadInfo, StoredMessage, StoredRecord)), "a page holds what was asked for"
             if isinstance(item, StoredMessage):
                 item = tiers.applied(item)

@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
         "refine",
         "bethink refine --model openai:gpt-4o-mini --user mara",
         "OPENAI_BASE_URL=http://localhost:8080/v1 bethink refine --model openai:qwen3",
-        "bethink refine --model openai:gpt-4o-mini --step extract --step reconcile --max-calls 20",
+        "bethink refine --step extract --step reconcile --max-calls 20",
         "bethink refine --model openai:gpt-4o-mini --step extract --plan",
     )(refine)
     verb(app, "expand", "bethink expand trip 019b8d62-7a80-7eae-b872-70d142a9087a --user mara")(expand)
