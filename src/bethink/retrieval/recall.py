@@ -37,9 +37,10 @@ Searchable: TypeAlias = Literal["message", "note", "insight", "summary", "episod
 
 _KINDS: tuple[Searchable, ...] = ("message", "note", "insight", "summary", "episode")
 
-_CANDIDATES = 48
-"""How many of each leg are ranked, or `k` if that is more. What is not among the first 48 by words or by meaning is no
-answer."""
+_CANDIDATES, _FEWEST = 48, 32
+"""How many of each leg are ranked, or `k` if that is more. What is not among the first 48 by words or by meaning is no answer.
+By words alone four are for each hit that is asked for, 32 at least. (LoCoMo, recall at 10 of 40: .774, of 48 .775; BEAM: the
+same.)"""
 
 _AROUND, _AROUND_BOTH = 16, _CANDIDATES
 """Of how many of the best of each leg the neighbours are ranked as well, by words alone and where both legs run. (Recall at 10
@@ -116,7 +117,7 @@ def look(
             terms=terms,
             vector=vector,
             kinds=kinds or _KINDS,
-            limit=max(_CANDIDATES, k),
+            limit=max(k, _CANDIDATES if vector is not None else min(_CANDIDATES, max(_FEWEST, 4 * k))),
             around=_AROUND if vector is None else _AROUND_BOTH,
             in_view=in_view,
             where=where,

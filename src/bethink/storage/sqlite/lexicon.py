@@ -43,7 +43,7 @@ _LOOKED_AT = 300
 """How often terms occur in all whose matches FTS5 scores; four times the limit if that is more."""
 _READ = range(3_000, 200_000)
 """Of so many units in scope, which hold a term is read at once, since most likely it is wanted; of fewer or more, how many."""
-_WEIGHED = 80
+_WEIGHED = 64
 """So many units, the heaviest, are read; half as many again as the limit if that is more."""
 _BESIDE = 16
 """So many more, where messages of the thread may be in view: those are told by their numbers once they have been read."""
