@@ -108,7 +108,7 @@ class AsyncMemory:
             profile=profile,
         )
         if language_model is not None:
-            from bethink.models.language import as_any_model
+            from bethink.models.given import as_any_model
 
             # Not by way of `Memory`, which takes none that is asynchronous.
             self._sync._use_model(as_any_model(language_model))

@@ -21,7 +21,9 @@ from bethink.insights.state.values import State
 from bethink.limits import NO_LIMITS, Limits
 from bethink.models import Clock, Embedder, Fingerprint, TokenCounter, TokenEmbedder, mismatch
 from bethink.models.cached import CachedCounter, CachedEmbedder, CachedTokenEmbedder
-from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer, arun, is_async_model, run
+from bethink.models.driving import arun, run
+from bethink.models.given import is_async_model
+from bethink.models.language import AsyncLanguageModel, LanguageModel, ModelStep, Observer
 from bethink.models.measure import Measure, counter_for
 from bethink.records import AnyRecord, Insight, Line, Note, RecordKind, StateEntry, Summary
 from bethink.redaction import Redaction
@@ -328,7 +330,7 @@ class Engine:
         )
 
     def ask(self, step: ModelStep[_T], *, observe: Observer | None = None) -> _T:
-        """Run a step with the language model, each call within `settings.model_timeout`; see `models.language.run`.
+        """Run a step with the language model, each call within `settings.model_timeout`; see `models.driving.run`.
 
         Raises:
             InvalidInput: there is no model, or it is one of an event loop.

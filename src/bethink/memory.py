@@ -127,7 +127,7 @@ class Memory(LongTerm):
         profile: GivenTemplate | None = None,
     ) -> None:
         from bethink.engine import Engine
-        from bethink.models.language import as_model
+        from bethink.models.given import as_model
         from bethink.retrieval.ranker import Ranker
 
         self._namespace = check_namespace(namespace)

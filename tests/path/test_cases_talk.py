@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from bethink import BethinkError, InvalidInput, Memory, Message, Part, Settings, ToolCall
-from bethink.models.language import Answer, ModelError, ModelStep, Prompt, as_model, run
+from bethink.models.driving import run
+from bethink.models.given import as_model
+from bethink.models.language import Answer, ModelError, ModelStep, Prompt
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=timezone.utc)

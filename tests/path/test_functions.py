@@ -12,19 +12,9 @@ import pytest
 
 import bethink
 from bethink import AsyncMemory, InvalidInput, Memory, OpenAIModel, Prompt, Reply
-from bethink.models.language import (
-    Answer,
-    AsyncGivenModel,
-    ModelError,
-    ModelStep,
-    Said,
-    Usage,
-    arun,
-    as_any_model,
-    as_async_model,
-    as_model,
-    run,
-)
+from bethink.models.driving import arun, run
+from bethink.models.given import as_any_model, as_async_model, as_model
+from bethink.models.language import Answer, AsyncGivenModel, ModelError, ModelStep, Said, Usage
 
 PROMPT = Prompt(purpose="test", system="Be brief.", user="How many moons?", max_tokens=10, schema={"type": "object"})
 

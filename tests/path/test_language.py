@@ -17,20 +17,9 @@ from rich.pretty import pretty_repr
 
 from bethink.compaction.languages import LANGUAGE_NAMES, in_another_language, language_of, script_of
 from bethink.errors import InvalidInput
-from bethink.models.language import (
-    Answer,
-    Call,
-    LanguageModel,
-    ModelError,
-    ModelStep,
-    Prompt,
-    Reply,
-    Usage,
-    arun,
-    as_async_model,
-    as_model,
-    run,
-)
+from bethink.models.driving import arun, run
+from bethink.models.given import as_async_model, as_model
+from bethink.models.language import Answer, Call, LanguageModel, ModelError, ModelStep, Prompt, Reply, Usage
 from bethink.testing.doubles import AsyncScriptedModel, Hang, Scripted, ScriptedModel
 from bethink.testing.strategies import texts
 

@@ -15,7 +15,8 @@ from bethink.compaction.importance import to_be_scored
 from bethink.compaction.model_scores import MOST_AT_ONCE, MOST_IN_CALL, Judged, score_with_model
 from bethink.marks import Scored, Tiered
 from bethink.messages import Role, Tier
-from bethink.models.language import Prompt, Reply, run
+from bethink.models.driving import run
+from bethink.models.language import Prompt, Reply
 from bethink.testing.doubles import START, ScriptedModel
 from bethink.testing.strategies import histories
 from bethink.threads import place

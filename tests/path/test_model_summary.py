@@ -26,7 +26,8 @@ from bethink.compaction.extractive import MAX_LINE_LENGTH, summarise
 from bethink.compaction.model_summary import Failed, Outcome, Written, summarise_lines_with_model, summarise_with_model
 from bethink.compaction.prompts import shown_messages
 from bethink.messages import Message
-from bethink.models.language import Prompt, Reply, Usage, run
+from bethink.models.driving import run
+from bethink.models.language import Prompt, Reply, Usage
 from bethink.records import Line
 from bethink.testing.doubles import Hang, Scripted, ScriptedModel
 from bethink.testing.strategies import histories, texts

@@ -21,7 +21,8 @@ from bethink.compaction.model_summary import Failed, Written, summarise_with_mod
 from bethink.compaction.prompts import PROMPT_FINGERPRINT, PROMPT_VERSION, passes, shown_messages
 from bethink.errors import InvalidInput
 from bethink.messages import Message, Part, ToolCall
-from bethink.models.language import Prompt, Reply, Usage, run
+from bethink.models.driving import run
+from bethink.models.language import Prompt, Reply, Usage
 from bethink.testing.doubles import Scripted, ScriptedModel
 
 # -- the prompt ------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import InvalidInput, Prompt, Reply, priced
-from bethink.models.language import is_async_model
+from bethink.models.given import is_async_model
 from bethink.models.priced import AsyncPriced, Priced
 from bethink.testing.doubles import AsyncScriptedModel, ScriptedModel
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 import typer
 
+from bethink.cli.template import template_of_environment
 from bethink.errors import InvalidInput, InvalidNamespace, NotFound
 from bethink.values import Namespace, check_namespace
 
@@ -90,8 +91,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         review = os.environ.get("BETHINK_REVIEW", "") not in ("", "0")
         settings = Settings(refine="manual", review=review)
         # Nor without the template by which the memory is kept elsewhere.
-        from bethink.cli.commands.templates import template_of_environment
-
         with Memory(
             store=store,
             namespace=self.namespace,

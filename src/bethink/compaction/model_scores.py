@@ -26,7 +26,8 @@ from bethink.compaction.model_reply import spoken
 from bethink.compaction.prompts import Shown, passes, shown_messages
 from bethink.marks import HIGHEST_SCORE, LOWEST_SCORE
 from bethink.messages import Message
-from bethink.models.language import MOST_CALLS, PLANNED, ModelError, ModelStep, Prompt, Usage
+from bethink.models.driving import MOST_CALLS
+from bethink.models.language import PLANNED, ModelError, ModelStep, Prompt, Usage
 
 __all__ = ["MOST_AT_ONCE", "Judged", "score_with_model"]
 

@@ -13,16 +13,8 @@ from typing import cast, overload
 import msgspec
 
 from bethink.errors import InvalidInput
-from bethink.models.language import (
-    AsyncGivenModel,
-    AsyncLanguageModel,
-    GivenModel,
-    LanguageModel,
-    Prompt,
-    Reply,
-    as_any_model,
-    is_async_model,
-)
+from bethink.models.given import as_any_model, is_async_model
+from bethink.models.language import AsyncGivenModel, AsyncLanguageModel, GivenModel, LanguageModel, Prompt, Reply
 
 __all__ = ["AsyncPriced", "Priced", "priced"]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bethink.engine import Engine
 from bethink.errors import BethinkError
-from bethink.models.language import is_async_model
+from bethink.models.given import is_async_model
 from bethink.steps.refine import RefineReport, advance, asked, refine_async, refining
 from bethink.values import Namespace
 

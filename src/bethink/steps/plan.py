@@ -16,7 +16,8 @@ from bethink.compaction.due import standings
 from bethink.engine import Engine
 from bethink.errors import NotFound
 from bethink.limits import Limits
-from bethink.models.language import Prompt, planned
+from bethink.models.driving import planned
+from bethink.models.language import Prompt
 from bethink.settings import ModelStepName
 from bethink.steps.curate import ASKED_STEPS, jobs_of
 from bethink.steps.derive import derive

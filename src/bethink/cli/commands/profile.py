@@ -9,8 +9,8 @@ import msgspec
 import typer
 
 from bethink.cli.commands.past import AsOf, ValidAt, moment_of
-from bethink.cli.commands.templates import Template, given_template
 from bethink.cli.options import Answer, Run, verb
+from bethink.cli.template import Template, given_template
 from bethink.records import Insight, Source
 
 if TYPE_CHECKING:

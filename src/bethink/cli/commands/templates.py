@@ -1,28 +1,19 @@
-"""`templates`: how profiles can be laid out, and the option that names one."""
+"""`templates`: how profiles can be laid out."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from bethink.cli.options import Answer, Run, verb
-from bethink.errors import InvalidInput
+from bethink.cli.template import given_template
 
 if TYPE_CHECKING:
     from bethink.cli.render import Page
-    from bethink.insights.domains.given import GivenTemplate
     from bethink.insights.domains.template import ProfileTemplate, TemplateSection
 
-__all__ = ["Template", "given_template", "register", "template_of_environment"]
-
-Template = Annotated[
-    str | None,
-    typer.Option("--template", metavar="NAME", help="Lay it out by a template: a name, or a file with a JSON Schema."),
-]
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,29 +25,6 @@ def register(app: typer.Typer) -> None:
         "bethink templates patient.json       # whether a JSON Schema can be met",
         "BETHINK_PROFILE=healthcare bethink import chat.json --user mara",
     )(templates)
-
-
-def given_template(text: str) -> GivenTemplate:
-    """What `--template` names.
-
-    Raises:
-        InvalidInput: a file that holds no JSON object.
-    """
-    if not text.endswith(".json"):
-        return text
-    try:
-        schema: Any = msgspec.json.decode(Path(text).read_bytes())
-    except msgspec.DecodeError:
-        schema = None
-    if not isinstance(schema, dict):
-        raise InvalidInput("template", "a file without a JSON object", "give one that holds a JSON Schema")
-    return schema
-
-
-def template_of_environment() -> GivenTemplate | None:
-    """The template that `BETHINK_PROFILE` names, which a memory is opened with; None if it names none."""
-    text = os.environ.get("BETHINK_PROFILE", "")
-    return given_template(text) if text else None
 
 
 def templates(
