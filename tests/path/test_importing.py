@@ -344,6 +344,36 @@ def test_records_of_an_export_are_read_back_equal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "problem"),
     [
+        ({"sources": []}, "record.sources", "an insight without a source"),
+        ({"recorded_at": "2024-05-01T00:00:00"}, "record.recorded_at", "a naive time"),
+        ({"valid_from": "2024-05-01T00:00:00"}, "record.valid_from", "a naive time"),
+        ({"importance": "huge"}, "record.importance", "Invalid enum value"),
+    ],
+)
+def test_a_record_that_no_export_holds_is_refused(tmp_path: Path, change: dict[str, Any], field: str, problem: str) -> None:
+    insight = Insight(
+        id="i1",
+        text="lives in Ghent",
+        trust="user",
+        recorded_at=AT,
+        topic="identity",
+        subject="user",
+        slot="residence",
+        value="ghent",
+        sources=(Source("m1", "t1", "lives in Ghent", 0, 4),),
+    )
+    line = json.loads(export_line(StoredRecord(("ada",), insight)))
+    file = tmp_path / "export.jsonl"
+    file.write_text(json.dumps({**line, "record": {**line["record"], **change}}) + "\n")
+    with pytest.raises(ImportFailed) as failed:
+        list(read_records(file))
+    assert field in str(failed.value)
+    assert problem in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
         (lambda line: line["message"].update(role=5), "line 2: message.role", "int"),
         (lambda line: line["message"].update(role="human"), "line 2: message.role", "Invalid enum"),
         (lambda line: line.pop("thread_id"), "line 2", "thread_id"),

@@ -19,6 +19,7 @@ from bethink import (
     Settings,
     ToolCall,
 )
+from bethink.errors import ImportFailed
 from bethink.testing.doubles import FrozenClock, HashEmbedder
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=timezone.utc)
@@ -442,6 +443,18 @@ class TestExport:
             assert restored.import_file(file).added == 0
             assert again.records(current=False) == again.records(current=False)
             assert restored.check() == []
+
+    def test_a_record_of_a_time_that_is_yet_to_come_is_not_taken_in(
+        self, memory: Memory, tmp_path: Path, clock: FrozenClock
+    ) -> None:
+        memory.store("the key is under the mat")
+        file = tmp_path / "export.jsonl"
+        file.write_bytes(b"".join(memory.export()))
+        with Memory(clock=FrozenClock(clock.now() - timedelta(days=2)), embedder=None) as earlier:
+            with pytest.raises(ImportFailed, match="yet to come"):
+                earlier.import_file(file)
+            report = earlier.import_file(file, on_error="skip")
+            assert (report.records, len(report.errors), earlier.records()) == (0, 1, [])
 
     def test_an_import_never_leaves_the_namespace(self, memory: Memory, tmp_path: Path) -> None:
         memory.user("mara").thread("t").add("user", "hello")

@@ -12,6 +12,7 @@ line, and a last line without its end is read like any other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from bethink.errors import ImportFailed
 from bethink.importing.conversation import Conversation, Draft, Items, Problems, assemble
 from bethink.importing.files import items_of
 from bethink.messages import Message, Raw
-from bethink.records import AnyRecord, ItemVersion
+from bethink.records import AnyRecord, Insight, ItemVersion
 from bethink.storage.base import StoredMessage, StoredRecord
 from bethink.threads import ThreadInfo
 from bethink.values import Namespace, check_id, check_json, check_namespace, check_text
@@ -146,6 +147,18 @@ def checkpoints(path: Path, problems: Problems) -> Iterator[PlacedCheckpoint]:
                 yield PlacedCheckpoint(msgspec.structs.replace(found, namespace=line.namespace), line.after)
 
 
+def _check_record(record: AnyRecord, where: str) -> None:
+    """What a decoder lets pass and no record that was exported has."""
+    for name in record.__struct_fields__:
+        if isinstance(at := getattr(record, name), datetime) and at.tzinfo is None:
+            raise ImportFailed(f"{where}.{name}", "a naive time (no zone)", "restore the line as it was exported")
+    if isinstance(record, Insight) and not record.sources:
+        fix = "name the messages it rests on; what rests on none is a note"
+        raise ImportFailed(f"{where}.sources", "an insight without a source", fix)
+    if isinstance(record, ItemVersion):
+        check_id(record.key, f"{where}.key", ImportFailed)
+
+
 def _line(item: Any, where: str) -> _Line:
     check_json(item, where, ImportFailed)
     try:
@@ -156,8 +169,8 @@ def _line(item: Any, where: str) -> _Line:
         field = path.strip("`").removeprefix("$").lstrip(".")
         raise ImportFailed(f"{where}: {field}" if field else where, problem, "restore the line as it was exported") from None
     check_namespace(line.namespace)
-    if isinstance(line, _RecordLine) and isinstance(line.record, ItemVersion):
-        check_id(line.record.key, f"{where}: record.key", ImportFailed)
+    if isinstance(line, _RecordLine):
+        _check_record(line.record, f"{where}: record")
     if isinstance(line, _MessageLine):
         check_id(line.thread_id, f"{where}: thread_id", ImportFailed)
         if line.raw:

@@ -7,6 +7,7 @@ repeated without effect, by doing it again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,8 @@ from bethink.values import Namespace
 
 __all__ = ["ImportReport", "import_file"]
 
+_CLOCKS_DIFFER = timedelta(days=1)
+"""By so much at most: a record of tomorrow is from another machine, one of next year a mistake."""
 _BATCH = 200
 
 
@@ -187,14 +190,19 @@ def _import_records(engine: Engine, namespace: Namespace, path: Path, on_error: 
         if engine.store.get(Get(scope=Scope(where), records=(stored.record.id,))).records:
             continue
         try:
+            if stored.record.recorded_at > engine.clock.now() + _CLOCKS_DIFFER:
+                fix = "see whether the clock is right, here and where it was written"
+                raise ImportFailed(f"record {stored.record.id}: recorded_at", "a time that is yet to come", fix)
             engine.store.put(Put(namespace=where, records=(stored.record,)))
-        except NotFound as error:
-            problem = ImportFailed(
-                f"record {stored.record.id}", "rests on a message that is not here", "import that thread too"
-            )
+        except (ImportFailed, NotFound) as error:
+            problem = error if isinstance(error, ImportFailed) else _sourceless(stored)
             if on_error == "stop":
                 raise problem from error
             errors.append(problem)
             continue
         added += 1
     return added
+
+
+def _sourceless(stored: StoredRecord) -> ImportFailed:
+    return ImportFailed(f"record {stored.record.id}", "rests on a message that is not here", "import that thread too")
