@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bethink import BudgetError, Memory
 from bethink.errors import Forgotten, NotFound
@@ -219,13 +219,21 @@ def unjustly_gone(before: dict[str, AnyRecord], after: dict[str, AnyRecord], the
 
 
 def unrevived(after: dict[str, AnyRecord]) -> list[str]:
-    """Subjects whose residence is known and yet not one is current, or several are. (One that the profile had no room for is
-    archived, and stays so.)"""
+    """Subjects whose residence is known and yet none is current, or several are, or one that was left before another began.
+    (One that the profile had no room for is archived, and stays so, until the next is told.)"""
     known = [each for each in after.values() if isinstance(each, Insight) and each.slot == "residence"]
-    shown = {each.subject: 0 for each in known}
-    for each in known:
-        shown[each.subject] += each.current or (each.superseded_by is None and each.reason.startswith("archived"))
-    return [subject for subject, number in sorted(shown.items()) if number != 1]
+    wrong = []
+    for subject in sorted({each.subject for each in known}):
+        current = [each for each in known if each.subject == subject and each.current]
+        archived = [each for each in known if each.subject == subject and each.archived]
+        left = [one for one in current for other in archived if began(one) < began(other)]
+        if left or len(current) > 1 or not (current or archived):
+            wrong.append(subject)
+    return wrong
+
+
+def began(insight: Insight) -> datetime:
+    return insight.valid_from or insight.recorded_at
 
 
 def wrongly_replayed(history: History) -> list[str]:
