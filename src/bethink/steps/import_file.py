@@ -17,7 +17,7 @@ from bethink.engine import Engine
 from bethink.errors import Conflict, ImportFailed, InvalidInput, NotFound
 from bethink.importing import Conversation, OnError, PlacedCheckpoint, detect, read, read_checkpoints, read_records
 from bethink.messages import Message
-from bethink.records import ItemVersion
+from bethink.records import AnyRecord, ItemVersion
 from bethink.steps.append import append
 from bethink.steps.items import restore
 from bethink.steps.reflect import reflect
@@ -190,19 +190,26 @@ def _import_records(engine: Engine, namespace: Namespace, path: Path, on_error: 
         if engine.store.get(Get(scope=Scope(where), records=(stored.record.id,))).records:
             continue
         try:
-            if stored.record.recorded_at > engine.clock.now() + _CLOCKS_DIFFER:
-                fix = "see whether the clock is right, here and where it was written"
-                raise ImportFailed(f"record {stored.record.id}: recorded_at", "a time that is yet to come", fix)
-            engine.store.put(Put(namespace=where, records=(stored.record,)))
-        except (ImportFailed, NotFound) as error:
-            problem = error if isinstance(error, ImportFailed) else _sourceless(stored)
+            _put(engine, where, stored.record)
+        except ImportFailed as problem:
             if on_error == "stop":
-                raise problem from error
+                raise
             errors.append(problem)
             continue
         added += 1
     return added
 
 
-def _sourceless(stored: StoredRecord) -> ImportFailed:
-    return ImportFailed(f"record {stored.record.id}", "rests on a message that is not here", "import that thread too")
+def _put(engine: Engine, namespace: Namespace, record: AnyRecord) -> None:
+    """Store a record of a file.
+
+    Raises:
+        ImportFailed: it is of a time that is yet to come, or a message that it rests on is not here.
+    """
+    if record.recorded_at > engine.clock.now() + _CLOCKS_DIFFER:
+        fix = "see whether the clock is right, here and where it was written"
+        raise ImportFailed(f"record {record.id}: recorded_at", "a time that is yet to come", fix)
+    try:
+        engine.store.put(Put(namespace=namespace, records=(record,)))
+    except NotFound as error:
+        raise ImportFailed(f"record {record.id}", "rests on a message that is not here", "import that thread too") from error
